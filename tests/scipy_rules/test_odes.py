@@ -688,6 +688,49 @@ def test_a_failed_integration() -> None:
     np.testing.assert_allclose(wg.jacobian(f)(0.9), [t / (1 - 0.9 * t) ** 2 for t in (0.2, 0.5)], rtol=1e-8)
 
 
+@pytest.mark.parametrize("counts", [False, True])
+@pytest.mark.parametrize("method", ["RK45", "BDF", "Radau"])
+def test_all_steps_of_a_failed_integration(method: str, counts: bool) -> None:
+    """y' = a y² is infinite at t = 1/a. Steps behind those that can be followed have derivatives of NaN, and values."""
+    calls, words = [0], {"method": method, "rtol": 1e-6, "atol": 1e-6}
+
+    def f(t, y, a):
+        calls[0] += counts
+        return a * y**2
+
+    def solved(a, end=5.0, **more):
+        with np.errstate(all="ignore"):
+            return integrate.solve_ivp(f, (0.0, end), [1.0], args=(a,), **words, **more)
+
+    def at_steps(a):
+        return solved(a).y[0]
+
+    plain, runs = solved(0.9), calls[0]
+    calls[0] = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        values, slopes = wg.value_and_jacobian(at_steps)(0.9)
+    assert calls[0] == runs
+    np.testing.assert_array_equal(values, plain.y[0])
+    early = plain.t < 0.9
+    t = plain.t[early]
+    np.testing.assert_allclose(slopes[early], t / (1 - 0.9 * t) ** 2, rtol=1e-3)
+    assert method == "RK45" or np.isnan(slopes[-1])
+
+    def between(a):
+        return solved(a, dense_output=True).sol(np.array([0.5, 0.8, plain.t[-1]]))[0]
+
+    def at_times(a):
+        return solved(a, t_eval=np.array([0.0, 0.5, 0.8, 4.0])).y[0]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        slopes = wg.jacobian(between)(0.9)
+    np.testing.assert_allclose(slopes[:2], [0.5 / 0.55**2, 0.8 / 0.28**2], rtol=1e-3)
+    assert method == "RK45" or np.isnan(slopes[2])
+    np.testing.assert_allclose(wg.jacobian(at_times)(0.9), [0.0, 0.5 / 0.55**2, 0.8 / 0.28**2], rtol=1e-3)
+
+
 @pytest.mark.parametrize("method", ["RK45", "DOP853", "Radau"])
 def test_many_slopes_that_read_no_state(method: str) -> None:
     """The pattern of their Jacobian has no entries."""

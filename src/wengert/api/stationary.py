@@ -13,6 +13,7 @@ from wengert.api.jacobians import jacobian
 from wengert.api.parameters import stopped
 from wengert.errors import NoDerivativeError
 from wengert.hooks.solver_callbacks import is_taped, is_traced, order, unseen
+from wengert.rulebook.declare import jvp_rule, vjp_rule
 
 ENTERED = "It calls the objective, and computes with its results."
 
@@ -116,7 +117,25 @@ def with_value(value: Any, formula: Any) -> Any:
         return value
     if is_taped():
         _guard_formula(formula, value)
-    return stopped(value) + (formula - stopped(formula))
+    change = formula - stopped(formula)
+    if unseen(np.isnan, change).any():
+        change = without_nan(change)
+    return stopped(value) + change
+
+
+def without_nan(change: Any) -> Any:
+    """Return a change with zeros for NaN: where a derivative is unknown, the value is not."""
+    return np.where(np.isnan(change), 0.0, change)
+
+
+@vjp_rule(without_nan)
+def without_nan_(y_bar, y, change):  # type: ignore[no-untyped-def]
+    return y_bar
+
+
+@jvp_rule(without_nan)
+def push_without_nan(tangents, y, change):  # type: ignore[no-untyped-def]
+    return tangents[0]
 
 
 def _guard_formula(formula: Any, value: Any) -> None:

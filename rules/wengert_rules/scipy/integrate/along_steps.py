@@ -6,17 +6,23 @@ derivative, which leaves the slopes unchanged. f runs on all stages at once. The
 
 from __future__ import annotations
 
+import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import integrate
 
-from wengert.extend import as_written, grad, is_traced, order, unseen, with_value
+from wengert.extend import NotConvergedWarning, as_written, grad, is_traced, order, unseen, with_value
 from wengert_rules.scipy.arguments import unpacked
 from wengert_rules.scipy.integrate.linear_steps import changed, changes
 from wengert_rules.scipy.integrate.recorded import TABLEAUX, Cut, Steps, recorded, recorded_paths, refined
 
 METHODS = {name: getattr(integrate, name) for name in ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")}
+FAILED = -1
+"""The status of an integration that failed."""
+SHARES = tuple([0.75**k for k in range(20)])
+"""The shares of the steps of a failed integration that are tried: the last ones are too short and steep."""
 PARTS = (1, 2, 4)
 """The numbers of Radau's steps in place of one of another implicit method."""
 NEAR = 30.0
@@ -39,25 +45,47 @@ def along_steps(call: dict[str, Any]) -> Any:
     if f is None or events is None:
         return None
     call = {**call, "fun": as_written(call["fun"]), "method": method}
-    if method in TABLEAUX:
-        found, steps = unseen(recorded, **call)
-    else:
-        found, steps, cut = unseen(recorded_paths, **call)
-    if f.is_put_back() or steps is None or ends_between(found, steps):
+    found, steps, cut = unseen(recorded if method in TABLEAUX else recorded_paths, **call)
+    if f.is_put_back() or ends_between(found, steps):
         return None
-    times = step_times(call, found, steps.times)
-    if method in TABLEAUX:
-        path = path_by(f, steps, in_pairs(y0), times)
-    else:
-        relative, absolute = call.get("rtol", 1e-3), call.get("atol", 1e-6)
-        if np.iscomplexobj(y0):
-            relative, absolute = [np.repeat(part, 2) if np.ndim(part) else part for part in (relative, absolute)]
-        path = path_on(f, (steps, cut), in_pairs(y0), times, (relative, absolute))
+    path = path_along(f, steps, cut, y0, call, found)
     if path is None:
         return None
-    path.is_complex = np.iscomplexobj(y0)
     times = event_times(found, events, path)
     return None if times is None else with_derivatives(found, call, path, times)
+
+
+def path_along(f: Any, steps: Steps | None, cut: Cut, y0: Any, call: dict[str, Any], found: Any) -> Path | None:
+    """The Path of the steps of a solution or, if its integration failed, of the first ones that f agrees with."""
+    relative, absolute = call.get("rtol", 1e-3), call.get("atol", 1e-6)
+    if np.iscomplexobj(y0):
+        relative, absolute = [np.repeat(part, 2) if np.ndim(part) else part for part in (relative, absolute)]
+    for share in SHARES if found["status"] == FAILED else SHARES[:1]:
+        steps, of_share = steps if share == 1.0 else unseen(cut, 1, share), partial(cut, share=share)
+        if steps is None:
+            continue
+        times, path = step_times(call, found, steps.times), None
+        if call["method"] in TABLEAUX:
+            path = path_by(f, steps, in_pairs(y0), times)
+        else:
+            path = path_on(f, (steps, of_share), in_pairs(y0), times, (relative, absolute))
+        if path is not None:
+            if share < 1.0:
+                warn_of_failure(steps.times[-1])
+            path.is_complex, path.is_whole = np.iscomplexobj(y0), share == 1.0
+            path.parts = (len(path.steps.times) - 1) // (len(steps.times) - 1)
+            return path
+    return None
+
+
+def warn_of_failure(end: float) -> None:
+    """Warn that derivatives are unknown behind a time."""
+    warnings.warn(
+        f"scipy.integrate.solve_ivp failed, and wengert's steps do not reproduce its values behind t = {end:.6g}. "
+        "Their derivatives are NaN. Check `success` before you use the solution",
+        NotConvergedWarning,
+        2,
+    )
 
 
 def in_pairs(y: Any) -> Any:
@@ -140,7 +168,7 @@ def step_times(call: dict[str, Any], found: Any, times: Any) -> Any:
     start, end = call["t_span"]
     if not is_traced((start, end)):
         return times
-    last = end if found["status"] == 0 else times[-1]
+    last = end if unseen(float, end) == times[-1] else times[-1]
     return np.concatenate([np.reshape(start, 1), times[1:-1], np.reshape(last, 1)])
 
 
@@ -152,8 +180,10 @@ def with_derivatives(found: Any, call: dict[str, Any], path: Path, event_times: 
             for y, t in zip(found["y_events"], event_times, strict=True)
         ]
     if call["t_eval"] is None:
-        parts = (len(path.steps.times) - 1) // (len(found["t"]) - 1)
-        times, values = path.times[::parts], path.states(path.values[::parts])
+        times, values = path.times[:: path.parts], path.states(path.values[:: path.parts])
+        if missing := len(found["t"]) - len(times):
+            times = np.concatenate([times, found["t"][-missing:]])
+            values = np.concatenate([values, np.repeat(np.nan * values[-1:], missing, axis=0)])
         if found["status"] == 1:
             end = last_event(found["t"][-1], found["t_events"], event_times)
             times = np.concatenate([times[:-1], end])
@@ -216,6 +246,10 @@ class Path:
 
     is_complex = False
     """Whether the values are complex numbers in pairs."""
+    is_whole = True
+    """Whether these steps are all of the solution; behind them, derivatives are not numbers."""
+    parts = 1
+    """The number of steps for each one of SciPy's."""
 
     def __init__(self, f: Any, steps: Steps, tolerance: Any) -> None:
         self.f, self.steps, self.tableau, self.tolerance = f, steps, steps.tableau, tolerance
@@ -257,7 +291,14 @@ class Path:
     def between(self, t: Any) -> Any:
         """The values at some times, a row for each."""
         k, weights = self.weights(t)
+        if not self.is_whole:
+            weights = np.where(unseen(self.is_behind, t)[:, None], np.nan, weights)
         return np.einsum("es,esn->en", weights, self.along[k])
+
+    def is_behind(self, t: Any) -> Any:
+        """Whether each of some times lies behind these steps."""
+        start, *_, end = self.steps.times
+        return np.asarray(t) > end if end > start else np.asarray(t) < end
 
     def weights(self, t: Any) -> tuple[np.ndarray, Any]:
         """The steps in which some times lie, and the weights of slopes and value that yield the value at each time."""

@@ -28,7 +28,7 @@ from wengert.extend import (
 )
 from wengert_rules.scipy.arguments import arguments, unpacked
 from wengert_rules.scipy.integrate.along_steps import along_steps, path_on, stages_of
-from wengert_rules.scipy.integrate.recorded import collocations, solved_by_odeint
+from wengert_rules.scipy.integrate.recorded import collocations, needed, solved_by_odeint
 from wengert_rules.scipy.integrate.sensitivities import by_equations
 from wengert_rules.scipy.integrate.steps import OTHERS, STEPS, over
 
@@ -93,13 +93,19 @@ def solve_ivp(*given: Any, **words: Any) -> Any:
     found = unseen(integrate.solve_ivp, **{**call, "dense_output": True})
     native, found["sol"] = found["sol"], None
     times = [start, *native.ts[1:-1].tolist(), end if found["success"] else native.ts[-1]]
+    count = needed(call, found, native.ts[:-1]) + 1
     f = of_arrays(call["fun"], call["args"], y0)
     undo = undoing(call["fun"], call["args"])
-    tolerances = float(np.max(call.get("rtol", 1e-3))), np.max(call.get("atol", 1e-6))
-    step, parts = unseen(chosen, OTHERS, f, native.ts, lambda t: native(t).T, *tolerances)
-    ys = over(step, f, times, y0, parts)
-    path = between(step, f, times, ys, native.ts)
+    tolerances, has_failed = (
+        (float(np.max(call.get("rtol", 1e-3))), np.max(call.get("atol", 1e-6))),
+        not found["success"],
+    )
+    step, parts, reached = unseen(chosen, f, native.ts[:count], lambda t: native(t).T, tolerances, has_failed)
+    count = reached if has_failed else count
+    ys = over(step, f, times[:count], y0, parts)
+    path = between(step, f, times, ys, native.ts[:count])
     if call["t_eval"] is None:
+        ys += [np.nan * ys[-1]] * (len(times) - count)
         found["y"] = with_value(found["y"], np.stack(ys, axis=1))
         found["t"] = with_value(found["t"], np.array(times))
     else:
@@ -119,11 +125,13 @@ def of_arrays(f: Any, args: Any, y0: Any) -> Any:
 
 
 def between(step: Any, f: Any, times: Any, ys: Any, ts: Any) -> Any:
-    """t ↦ y(t), by a step from the last of the times before it."""
+    """t ↦ y(t), by a step from the last of the times before it; NaN behind the last one if there are more `times`."""
     forward = ts[-1] >= ts[0]
 
     def path(t: Any) -> Any:
         at = unseen(float, t)
+        if len(ts) < len(times) and (at > ts[-1]) == forward and at != ts[-1]:
+            return np.nan * ys[-1]
         k = int(np.searchsorted(ts if forward else -ts, at if forward else -at, side="right")) - 1
         k = min(max(k, 0), len(ts) - 1)
         return step(f, times[k], ys[k], t)
@@ -131,19 +139,37 @@ def between(step: Any, f: Any, times: Any, ys: Any, ts: Any) -> Any:
     return path
 
 
-def chosen(steps: Any, f: Any, times: Any, values_at: Any, relative: float, absolute: Any) -> Any:
-    """The first of some kinds of steps that come to the values of the solution."""
-    if len(steps) == 1:
-        return steps[0]
-    wanted, times = values_at(times), times.tolist()
-    for step, parts in steps:
+def chosen(
+    f: Any, times: Any, values_at: Any, tolerances: tuple[float, Any], has_failed: bool = False
+) -> tuple[Any, int, int]:
+    """The first of OTHERS that comes to the values of the solution, or else, with a warning, the last one.
+
+    Behind it, the number of times that it reaches with these values. If the integration has failed, no steps reach its
+    end: then those that the next kind of steps does not pass.
+    """
+    wanted, last = values_at(times), (*OTHERS[-1], 0)
+    for step, parts in OTHERS:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = np.stack(over(step, f, times, wanted[0], parts))
-        if is_near(found, wanted, relative, absolute):
-            return step, parts
+            reached = steps_near(step, parts, f, times.tolist(), wanted, tolerances)
+        if reached == len(times):
+            return step, parts, reached
+        if has_failed and reached <= last[2]:
+            break
+        last = step, parts, reached
     warn_of_inaccuracy()
-    return steps[-1]
+    return last
+
+
+def steps_near(step: Any, parts: int, f: Any, times: list[float], wanted: Any, tolerances: Any) -> int:
+    """The number of times, from the first on, at which steps come to the wanted values."""
+    (relative, absolute), y = tolerances, wanted[0]
+    allowed = NEAR * (absolute + relative * np.maximum.accumulate(np.abs(wanted), axis=0))
+    for k in range(1, len(times)):
+        y = over(step, f, times[k - 1 : k + 1], y, parts)[-1]
+        if not np.all(np.abs(y - wanted[k]) <= allowed[k]):
+            return k
+    return len(times)
 
 
 def is_near(found: Any, wanted: Any, relative: Any, absolute: Any) -> bool:
@@ -183,7 +209,8 @@ def odeint(*given: Any, **words: Any) -> Any:
             formula = path.between(at)
         else:
             f, knots = of_arrays(f, args, y0), [at[0], *times[1:].tolist()]
-            step, parts = unseen(chosen, OTHERS, f, times, values_at, float(np.max(relative)), np.max(absolute))
+            tolerances = float(np.max(relative)), np.max(absolute)
+            step, parts, _ = unseen(chosen, f, times, values_at, tolerances)
             traced = between(step, f, knots, over(step, f, knots, y0, parts), times)
             formula = np.stack([y0, *[traced(t) for t in at[1:]]])
         if not unseen(is_near, formula, values, relative, absolute):

@@ -207,8 +207,12 @@ def as_reals(values: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(values).view(float) if np.iscomplexobj(values) else values
 
 
-def recorded(method: Any, **words: Any) -> tuple[Any, Steps | None]:
-    """The result of `solve_ivp` by an explicit method, and its steps; None if there are none, or one is not finite."""
+Cut = Callable[..., Steps | None]
+"""A function from the number of parts of each step, and the share of the steps, from the first on, to the steps."""
+
+
+def recorded(method: Any, **words: Any) -> tuple[Any, Steps | None, Cut]:
+    """The result of `solve_ivp` by an explicit method, its steps, None if one is not finite, and fewer of them."""
     tableau = TABLEAUX[method]
     starts, ends, rows = list[Any](), list[Any](), list[np.ndarray]()
 
@@ -227,34 +231,52 @@ def recorded(method: Any, **words: Any) -> tuple[Any, Steps | None]:
             rows[-1] = np.array(getattr(self, "K_extended", self.K))
             return found
 
+    def cut(_: int, share: float = 1.0) -> Steps | None:
+        count = round(share * len(rows))
+        return explicit_steps(tableau, [*starts, *ends][: count + 1], rows[:count])
+
     solution = solve_ivp(method=Recording, **words)
+    del rows[needed(words, solution, np.array([t for t, _ in starts])) :]
+    return solution, cut(1), cut
+
+
+def explicit_steps(tableau: Tableau, points: list[Any], rows: list[np.ndarray]) -> Steps | None:
+    """The steps between points (t, y) by the slopes at their stages; None if there are none, or one is not finite."""
     if not rows:
-        return solution, None
+        return None
     lengths = np.array([len(row) for row in rows])
     if lengths.max() == tableau.stages:
         tableau = tableau.without_interpolation()
     computed = np.arange(tableau.C.size) < lengths[:, None]
     found = as_reals(np.concatenate(rows))
     if not np.isfinite(found).all():
-        return solution, None
+        return None
     slopes = np.zeros((*computed.shape, found.shape[1]))
     slopes[computed] = found
-    times, values = zip(*starts, *ends, strict=True)
-    return solution, Steps(tableau, np.array(times), as_reals(np.array(values)), slopes, computed)
+    times, values = zip(*points, strict=True)
+    return Steps(tableau, np.array(times), as_reals(np.array(values)), slopes, computed)
 
 
-Cut = Callable[[int], Steps | None]
-"""A function from a number of parts of each step to the steps."""
+def needed(call: dict[str, Any], found: Any, starts: np.ndarray) -> int:
+    """Return how many of the first steps, which start at these times, lie before the last time of a result.
+
+    An integration that fails has many very short steps behind it.
+    """
+    if call["t_eval"] is None or call["dense_output"] or call.get("events") is not None:
+        return len(starts)
+    start, end = call["t_span"]
+    last = found["t"][-1] if len(found["t"]) else start
+    return max(1, int(np.count_nonzero(starts < last if end > start else starts > last)))
 
 
 def recorded_paths(method: Any, **words: Any) -> tuple[Any, Steps | None, Cut]:
     """The result of `solve_ivp` by an implicit method, and its `collocations`."""
     found, times, values_at = solved_by_steps(method, **words)
-    return found, *collocations(times, values_at)
+    return found, *collocations(times[: needed(words, found, times[:-1]) + 1], values_at)
 
 
 ValuesAt = Callable[[np.ndarray], np.ndarray]
-"""A function from a row of times in each step to the values there, an array (steps, times, equations)."""
+"""A function from a row of times in each of the first steps to the values there, an array (steps, times, equations)."""
 
 
 def solved_by_steps(method: Any, **words: Any) -> tuple[Any, np.ndarray, ValuesAt]:
@@ -267,7 +289,7 @@ def solved_by_steps(method: Any, **words: Any) -> tuple[Any, np.ndarray, ValuesA
     if found.sol is not None:
         found.sol = OdeSolution(found.sol.ts, found.sol.interpolants, alt_segment=method in (BDF, LSODA))
     times = np.array([path.t_old for path in paths[:1]] + [path.t for path in paths])
-    return found, times, lambda times: interpolated(paths, times)
+    return found, times, lambda times: interpolated(paths[: len(times)], times)
 
 
 def solved_by_odeint(call: dict[str, Any]) -> tuple[np.ndarray, dict[str, Any], np.ndarray, ValuesAt]:
@@ -339,8 +361,13 @@ def collocations(times: np.ndarray, values_at: ValuesAt) -> tuple[Steps | None, 
     The search for arrays that a function reaches takes long in `values_at`, so it is no argument of an unseen call.
     """
     if len(times) < 2 or not np.all(np.diff(times)):
-        return None, lambda _: None
-    return collocated(times, values_at, 1), lambda parts: collocated(times, values_at, parts)
+        return None, lambda *_: None
+
+    def cut(parts: int, share: float = 1.0) -> Steps | None:
+        count = round(share * (len(times) - 1))
+        return collocated(times[: count + 1], values_at, parts) if count else None
+
+    return cut(1), cut
 
 
 def collocated(times: np.ndarray, values_at: ValuesAt, parts: int) -> Steps | None:
