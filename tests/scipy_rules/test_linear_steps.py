@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 from sampling import values
 
 import wengert as wg
+from wengert.sparse.csr import Csr
 from wengert_rules.scipy.integrate.linear_steps import (
     CollocationSteps,
     JacobiansByCode,
@@ -18,22 +19,14 @@ from wengert_rules.scipy.integrate.linear_steps import (
     SparseJacobians,
     changed,
     changes,
+    inverse_by_blocks,
     residuals_of_changes,
 )
 from wengert_rules.scipy.integrate.steps import RADAU_A
 
-
-class Pattern(NamedTuple):
-    """The form of a pattern of nonzeros, and their places."""
-
-    shape: tuple[int, int]
-    rows: np.ndarray
-    indices: np.ndarray
-
-
 A, B, H = np.array([[0.0, 0.0, 0.0], [0.5, 0.0, 0.0], [0.0, 0.7, 0.0]]), np.array([0.2, 0.3, 0.5]), np.array([0.3, 0.2])
 J = values(2, 3, 2, 2, low=-1)
-SPARSE = SparseJacobians(Pattern((2, 2), *np.divmod(np.arange(4), 2)), J.reshape(6, 4)[::-1], np.arange(6)[::-1])
+SPARSE = SparseJacobians(Csr(np.array([0, 2, 4]), np.array([0, 1, 0, 1]), 2), J.reshape(6, 4)[::-1], np.arange(6)[::-1])
 KNOWN = np.array([0, 0, 0, 1, 1, 1, 0, 1, 2]), np.array([0, 1, 2, 0, 1, 2, 3, 3, 3])
 """The indices of the slopes, and of the values."""
 
@@ -110,3 +103,20 @@ def test_batches(case: Any) -> None:
     for f, batch in ((changes, values(5, 9, 2)), (residuals_of_changes, values(5, 3, 4, 2))):
         found = wg.vmap(lambda x, f=f: f(x, steps=case[2]))(batch)
         np.testing.assert_allclose(found, [f(x, steps=case[2]) for x in batch])
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_inverses_by_blocks(n: int) -> None:
+    rng = np.random.default_rng(n)
+    blocks = rng.normal(size=(3, 3, 7, n, n))
+    matrices = np.eye(3 * n) + blocks.transpose(2, 0, 3, 1, 4).reshape(7, 3 * n, 3 * n)
+    found = inverse_by_blocks([[block.copy() for block in row] for row in blocks])
+    np.testing.assert_allclose(found, np.linalg.inv(matrices), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("pivot", [0.0, 1e-14])
+def test_inverses_by_blocks_with_an_almost_singular_pivot(pivot: float) -> None:
+    blocks = 0.3 * np.ones((2, 2, 1, 1, 1))
+    blocks[0, 0] = pivot - 1.0
+    with pytest.raises((RuntimeError, np.linalg.LinAlgError)):
+        inverse_by_blocks([[*row] for row in blocks])

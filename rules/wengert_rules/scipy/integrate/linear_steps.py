@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,8 @@ from scipy.sparse.linalg import splu
 
 from wengert.extend import Sealed, batching, jvp_rule, linear, vjp_rule
 
+ACCURATE = 1e-6
+"""The largest relative error of inverses."""
 MOST = 1 << 25
 """The most numbers in all Jacobians that are written out, and in the factors that are kept."""
 
@@ -91,12 +95,10 @@ class CollocationSteps(LinearSteps):
     def __init__(self, A: np.ndarray, B: np.ndarray, h: np.ndarray, J: np.ndarray, known: Any) -> None:
         self.A, self.B, self.h, self.J, self.known = A, B, h[:, None, None], J, known
         steps, stages, n = J.shape[:3]
-        size = stages * n
-        weights = (-self.h * A)[:, :, None, :, None]
-        matrices = (weights * J[:, :, :, None]).reshape(steps, size, size)
-        matrices.reshape(steps, -1)[:, :: size + 1] += 1.0
-        self.inverse = np.linalg.inv(matrices)
-        self._set_growth((self.inverse @ J.reshape(steps, size, n)).reshape(J.shape))
+        self.inverse = inverse_by_blocks(
+            [[-(self.h * A[i, j]) * J[:, i] for j in range(stages)] for i in range(stages)]
+        )
+        self._set_growth((self.inverse @ J.reshape(steps, stages * n, n)).reshape(J.shape))
 
     def _within_steps(self, r: np.ndarray) -> np.ndarray:
         return (self.inverse @ r.reshape(*self.inverse.shape[:2], -1)).reshape(r.shape)
@@ -106,48 +108,73 @@ class CollocationSteps(LinearSteps):
         return (transposed @ found.reshape(*transposed.shape[:2], -1)).reshape(found.shape)
 
 
+def inverse_by_blocks(blocks: list[list[np.ndarray]]) -> np.ndarray:
+    """Return the inverses of 1 + the matrices of these blocks, arrays (steps, n, n), by Gauss-Jordan elimination.
+
+    Inverses of small matrices and their products take less time than inverses of large ones.
+    Errors: RuntimeError if a pivot is almost singular.
+    """
+    count, (steps, n, _) = range(len(blocks)), blocks[0][0].shape
+    x = np.cos(np.arange(len(blocks) * n)).reshape(-1, n, 1)
+    product = np.concatenate([x[i] + sum([blocks[i][j] @ x[j] for j in count]) for i in count], axis=1)
+    for k in count:
+        pivot = blocks[k][k] = np.linalg.inv(np.eye(n) + blocks[k][k])
+        others = [i for i in count if i != k]
+        for j in others:
+            blocks[k][j] = pivot @ blocks[k][j]
+        for i in others:
+            for j in others:
+                blocks[i][j] -= blocks[i][k] @ blocks[k][j]
+            blocks[i][k] = -blocks[i][k] @ pivot
+    parts = np.empty((steps, len(blocks), n, len(blocks), n))
+    for i, j in itertools.product(count, count):
+        parts[:, i, :, j] = blocks[i][j]
+    found = parts.reshape(steps, len(blocks) * n, -1)
+    if not np.all(np.abs(found @ product - x.reshape(-1, 1)) <= ACCURATE):
+        raise RuntimeError("a pivot is almost singular")
+    return found
+
+
+Product = Callable[[int, np.ndarray], np.ndarray]
+"""The product of the Jacobian of a stage, or of its transpose, with a matrix."""
+
+
 class JacobiansByCode:
     """The Jacobians of all stages by their products: stage k is number `places[k]` of them, or zero if that is -1."""
 
     def __init__(self, products: Any, places: np.ndarray) -> None:
         self.products, self.places = products, places
 
-    def product(self, stage: int, x: np.ndarray) -> np.ndarray:
-        """Return J x for a matrix x."""
-        return self._product(self.products.pushed, stage, x)
+    def product(self, is_transposed: bool = False) -> Product:
+        """Return the function that computes J x, or Jᵀ x."""
+        of_rows = self.products.pulled if is_transposed else self.products.pushed
 
-    def transposed(self, stage: int, x: np.ndarray) -> np.ndarray:
-        """Return Jᵀ x for a matrix x."""
-        return self._product(self.products.pulled, stage, x)
+        def product(stage: int, x: np.ndarray) -> np.ndarray:
+            k = self.places[stage]
+            return np.zeros_like(x) if k < 0 else of_rows(k, np.ascontiguousarray(x.T)).T
 
-    def _product(self, product: Any, stage: int, x: np.ndarray) -> np.ndarray:
-        k = self.places[stage]
-        return np.zeros_like(x) if k < 0 else product(k, np.ascontiguousarray(x.T)).T
+        return product
 
 
 class SparseJacobians:
     """The same for Jacobians that have one pattern, with a row of entries for each."""
 
     def __init__(self, pattern: Any, entries: np.ndarray, places: np.ndarray) -> None:
-        self.shape, self.rows, self.columns = pattern.shape, pattern.rows, pattern.indices
+        self.shape, self.rows, self.columns, self.starts = pattern.shape, pattern.rows, pattern.indices, pattern.indptr
         self.entries, self.places = entries, places
 
-    def product(self, stage: int, x: np.ndarray) -> np.ndarray:
-        """Return J x."""
-        return self._summed(stage, x, self.rows, self.columns)
+    def product(self, is_transposed: bool = False) -> Product:
+        """Return the function that computes J x, or Jᵀ x."""
+        form = sparse.csc_array if is_transposed else sparse.csr_array
+        matrix = form((self.entries[0], self.columns, self.starts), self.shape)
 
-    def transposed(self, stage: int, x: np.ndarray) -> np.ndarray:
-        """Return Jᵀ x."""
-        return self._summed(stage, x, self.columns, self.rows)
+        def product(stage: int, x: np.ndarray) -> np.ndarray:
+            if (k := self.places[stage]) < 0:
+                return np.zeros_like(x)
+            matrix.data = self.entries[k]
+            return matrix @ x
 
-    def _summed(self, stage: int, x: np.ndarray, to: np.ndarray, of: np.ndarray) -> np.ndarray:
-        """Return the sums, at the places `to`, of entries times those of x at the places `of`."""
-        if (k := self.places[stage]) < 0:
-            return np.zeros_like(x)
-        entries = self.entries[k]
-        if x.shape[1] == 1:
-            return np.bincount(to, entries * x.ravel()[of], len(x))[:, None]
-        return sparse.coo_array((entries, (to, of)), self.shape) @ x
+        return product
 
 
 class LargeSteps(LinearSteps):
@@ -157,23 +184,23 @@ class LargeSteps(LinearSteps):
         self.A, self.B, self.h, self.jacobians, self.known = A, B, h, jacobians, known
 
     def solved(self, found: np.ndarray) -> None:
-        stages, of_stage = self.B.size, found.shape[2:]
+        stages, of_stage, product = self.B.size, found.shape[2:], self.jacobians.product()
         for k in range(len(self.h)):
-            slopes, eta = found[k, :-1].reshape(stages, -1), found[k, -1]
+            slopes, eta, weights = found[k, :-1].reshape(stages, -1), found[k, -1], self.h[k] * self.A
             for i in range(stages):
-                moved = eta + self.h[k] * (self.A[i, :i] @ slopes[:i]).reshape(of_stage)
-                found[k, i] += self.jacobians.product(k * stages + i, moved)
+                moved = eta + (weights[i, :i] @ slopes[:i]).reshape(of_stage)
+                found[k, i] += product(k * stages + i, moved)
             found[k + 1, -1] += eta + self.h[k] * (self.B @ slopes).reshape(of_stage)
 
     def transposed(self, found: np.ndarray) -> None:
-        stages = self.B.size
+        stages, product = self.B.size, self.jacobians.product(is_transposed=True)
         moved = np.empty((stages, found[0, 0].size))  # the cotangents of the values at the stages
         for k in range(len(self.h) - 1, -1, -1):
             slopes, weights, after = found[k, :-1].reshape(stages, -1), self.h[k] * self.A.T, found[k + 1, -1]
-            slopes += np.outer(self.h[k] * self.B, after)
+            slopes += (self.h[k] * self.B)[:, None] * after.ravel()
             for i in range(stages - 1, -1, -1):
                 slopes[i] += weights[i, i + 1 :] @ moved[i + 1 :]
-                moved[i] = self.jacobians.transposed(k * stages + i, found[k, i]).ravel()
+                moved[i] = product(k * stages + i, found[k, i]).ravel()
             found[k, -1] += after + moved.sum(axis=0).reshape(after.shape)
 
 
@@ -206,23 +233,23 @@ class SparseCollocationSteps(LargeSteps):
         return factors.solve(kappa.reshape(-1, kappa.shape[-1]), of).reshape(kappa.shape)
 
     def solved(self, found: np.ndarray) -> None:
-        stages = self.B.size
+        stages, product = self.B.size, self.jacobians.product()
         for k in range(len(self.h)):
             kappa, eta = found[k, :-1], found[k, -1]
             for i in range(stages):
-                kappa[i] += self.jacobians.product(k * stages + i, eta)
+                kappa[i] += product(k * stages + i, eta)
             kappa[...] = self._divided(k, kappa, "N")
             found[k + 1, -1] += eta + self.h[k] * np.tensordot(self.B, kappa, 1)
 
     def transposed(self, found: np.ndarray) -> None:
-        stages = self.B.size
+        stages, product = self.B.size, self.jacobians.product(is_transposed=True)
         for k in range(len(self.h) - 1, -1, -1):
             kappa, after = found[k, :-1], found[k + 1, -1]
             kappa += self.h[k] * self.B[:, None, None] * after
             kappa[...] = self._divided(k, kappa, "T")
             found[k, -1] += after
             for i in range(stages):
-                found[k, -1] += self.jacobians.transposed(k * stages + i, kappa[i])
+                found[k, -1] += product(k * stages + i, kappa[i])
 
 
 def changes(residuals: Any, *, steps: Any) -> Any:

@@ -138,21 +138,26 @@ class Steps(Sealed):
 
     def linear(self, f: Any, points: tuple[np.ndarray, np.ndarray]) -> LinearSteps | None:
         """Return the linear equations of changes, where f holds on all stages. None if too large, or singular."""
-        A, B, h, n = self.tableau.A, self.tableau.B, np.diff(self.times), self.along.shape[-1]
-        is_implicit, fits = self.tableau is RADAU, h.size * B.size * n * n <= MOST
+        kind, jacobians = self._jacobians(f, points)
+        try:
+            return kind and kind(self.tableau.A, self.tableau.B, np.diff(self.times), jacobians, self.known)
+        except (RuntimeError, np.linalg.LinAlgError):  # SciPy's and NumPy's, for a singular matrix
+            return None
+
+    def _jacobians(self, f: Any, points: tuple[np.ndarray, np.ndarray]) -> tuple[Any, Any]:
+        """Return the kind of LinearSteps for f and its Jacobians; None for both if these are too large."""
+        (steps, stages), n, is_implicit = self.along[:-1, :-1].shape[:2], self.along.shape[-1], self.tableau is RADAU
+        fits = steps * stages * n * n <= MOST
         found = f.sparse_slopes(*points) if n > SMALL or not fits else None
         if (n > SMALL or not fits) and (found is not None or not is_implicit):
             jacobians = self._large_jacobians(f, points, found)
             if jacobians is not None:
-                try:
-                    return (SparseCollocationSteps if is_implicit else LargeSteps)(A, B, h, jacobians, self.known)
-                except RuntimeError:  # SciPy's, for a singular matrix
-                    return None
+                return SparseCollocationSteps if is_implicit else LargeSteps, jacobians
         if n > LARGEST or not fits:
-            return None
-        J = np.zeros((h.size, B.size, n, n))
+            return None, None
+        J = np.zeros((steps, stages, n, n))
         J[self.computed] = f.slopes(*points)
-        return (CollocationSteps if is_implicit else LinearSteps)(A, B, h, J, self.known)
+        return CollocationSteps if is_implicit else LinearSteps, J
 
     def _large_jacobians(self, f: Any, points: tuple[np.ndarray, np.ndarray], found: Any) -> Any:
         """Return the Jacobians of all stages by the sparse ones that are `found`, or else by the code of products."""
