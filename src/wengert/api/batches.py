@@ -12,7 +12,7 @@ import numpy as np
 
 from wengert.batching.axes import Examples, Shared, mark_leaves, move_examples, replace_marks, split_arguments
 from wengert.batching.example import OutsideWriteError, as_outer_variables, first_example, trace_program
-from wengert.batching.play import play_batched
+from wengert.batching.play import DiffersError, play_batched
 from wengert.errors import ArgumentError, NoBatchingRuleWarning
 from wengert.recording.recording import calling
 from wengert.recording.session import active_recording, tidying
@@ -86,6 +86,7 @@ def _map_examples(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes
     outer = active_recording()
     call = calling(outer)
     batches, keywords, size = split_arguments(args, kwargs, in_axes, _positional_names(f, args), call)
+    program = None
     try:
         program = trace_program(f, batches, keywords, outer)
         with as_outer_variables(program, outer):
@@ -94,7 +95,10 @@ def _map_examples(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes
         if isinstance(error, ArgumentError | OutsideWriteError) or (outer is not None and error in outer.refusals):
             raise
         result = _loop_over_examples(f, batches, keywords, size, call)
-        _warn_of_loop(f, error)
+        reason = str(error).partition("\n")[0]
+        if program is not None and program.ran_unseen and isinstance(error, DiffersError):
+            reason = f"a solver such as solve_ivp or root takes its own steps for each of them, or else {reason}"
+        _warn_of_loop(f, reason)
     return move_examples(result, out_axes, size, call)
 
 
@@ -131,8 +135,7 @@ def _stacked_parts(results: list[Any], size: int, call: Callable[..., Any]) -> A
     return with_parts(first, [_stacked_parts([of[key] for of in parts], size, call) for key in parts[0]])
 
 
-def _warn_of_loop(f: Any, error: Exception) -> None:
-    reason = str(error).partition("\n")[0]
+def _warn_of_loop(f: Any, reason: str) -> None:
     warnings.warn(
         f"vmap calls {callable_name(f)} on the examples one by one: {reason}",
         NoBatchingRuleWarning,
