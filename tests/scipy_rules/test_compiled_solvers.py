@@ -421,6 +421,11 @@ def with_the_number_of_steps(p):
     return found.x[0] * found.nit
 
 
+def with_the_run_time(p):
+    found = optimize.minimize(lambda x: np.sum((x - p) ** 2), np.zeros(2), method="trust-constr")
+    return found.x[0] + 0.0 * found.execution_time
+
+
 def counted_in_a_list(p):
     def residual(x, calls):
         calls.append(x)
@@ -464,7 +469,8 @@ CALLS, COUNTING, CALLABLE = list[float](), Model(1.0), CallableModel(1.5)
     ("f", "reason"),
     [
         (counted, "changes something outside"), (printed, "print"), (drawn, "random"),
-        (with_the_number_of_steps, "reads nit"), (where_it_fails, "raises ValueError"),
+        (with_the_number_of_steps, "reads nit"), (with_the_run_time, "reads execution_time"),
+        (where_it_fails, "raises ValueError"),
         (counted_in_a_list, "changes something outside"), (counted_in_an_object, "changes something outside"),
         (stopped_by_a_callback, "raises StopIteration"), (of_a_callable_with_attributes, "raises AttributeError"),
         (printed_by_the_solver, "it prints"),
@@ -488,6 +494,23 @@ def test_what_is_not_compiled(f: Any, reason: str, capsys: pytest.CaptureFixture
         np.testing.assert_allclose(np.hstack(found), np.hstack(wanted), rtol=1e-12)
         reasons = [str(w.message) for w in said if w.category is wg.NotCompiledWarning]
         assert [reason in text for text in reasons] == [True] * (step == 0)
+
+
+def test_trust_constr_returns_its_run_time():
+    def largest(p):
+        most = {"type": "ineq", "fun": lambda x: 1.5 - x[0] - x[1]}
+        found = optimize.minimize(
+            lambda x: np.sum((x - p) ** 2) + x[0] ** 4, np.zeros(2), method="trust-constr", constraints=[most]
+        )
+        return found.x @ SHIFTS + found.fun
+
+    compiled, gradient = wg.compile(wg.value_and_grad(largest), strict=True), wg.value_and_grad(largest)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
+        for p in POINTS[:3]:
+            (value, p_bar), (wanted, p_wanted) = compiled(p), gradient(p)
+            np.testing.assert_allclose(value, wanted, rtol=1e-12)
+            np.testing.assert_allclose(p_bar, p_wanted, rtol=1e-9)
+            np.testing.assert_allclose(p_bar, wg.ngradient(largest, p)[0], rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.filterwarnings("ignore::wengert.NotCompiledWarning")

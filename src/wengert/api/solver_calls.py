@@ -72,6 +72,7 @@ class SolverCall(Sealed):
         self._form = split_parts((args, kwargs), self.parts, self._of_argument)
         self._count = len(self.parts)
         self._result: Any = None  # its form
+        self._omitted = set[Any]()
         self.found: Any = None
 
     def _of_argument(self, value: Any) -> Any:
@@ -101,8 +102,8 @@ class SolverCall(Sealed):
         args, kwargs = join_parts(
             self._form, given, lambda f: f.bound(outer, missed) if type(f) is CalledFunction else f
         )
-        found, parts = self.solver(*args, **kwargs), list[Any]()
-        form = _result_form(found, parts)
+        found = self.solver(*args, **kwargs)
+        form, parts = self.result_form(found)
         if missed:
             raise StaleTapeError("the function that a solver calls takes a new branch")
         if self._result is None:
@@ -110,6 +111,18 @@ class SolverCall(Sealed):
         if not is_same_form(self._result, form):
             raise StaleTapeError("the solver's result has another form")
         return [part.copy() if _may_be_of(part, values) else part for part in parts]
+
+    def result_form(self, found: Any) -> tuple[Any, list[Any]]:
+        """Return the form of a result, and its parts. Errors: NotNativeError if its type is not known."""
+        parts: list[Any] = []
+        return _result_form(found, parts, self._omitted), parts
+
+    def omit_differing(self, observed: Any) -> bool:
+        """Omit floats of a dictionary that differ from an observed result, such as times; return whether any do."""
+        entries = observed.items() if isinstance(observed, dict) else ()
+        found = {k for k, x in entries if type(x) is float and not are_equal([x], [self.found[k]])} - self._omitted
+        self._omitted, self._result = self._omitted | found, None
+        return bool(found)
 
     def result(self, parts: Sequence[Any]) -> Any:
         """Return the result with other parts."""
@@ -120,12 +133,13 @@ def _may_be_of(part: Any, values: Sequence[Any]) -> bool:
     return isinstance(part, np.ndarray) and any([np.may_share_memory(part, value) for value in values])
 
 
-def _result_form(found: Any, parts: list[Any]) -> Any:
-    """Return the form of a solver's result. Errors: NotNativeError if its type is not known."""
+def _result_form(found: Any, parts: list[Any], omitted: set[Any]) -> Any:
+    """Return the form of a solver's result without some entries. Errors: NotNativeError if its type is not known."""
     if isinstance(found, dict):
-        return {key: split_parts(value, parts, _of_entry) for key, value in found.items()}
+        return {key: UnknownEntry.MARK if key in omitted else split_parts(value, parts, _of_entry)
+                for key, value in found.items()}  # fmt: skip
     if isinstance(found, tuple | list):
-        return [_result_form(part, parts) for part in found]
+        return [_result_form(part, parts, omitted) for part in found]
     return split_parts(found, parts, _of_item)
 
 
@@ -180,8 +194,6 @@ def _solved_again(call: SolverCall, observed: Any) -> Any:
 
     Errors: NotNativeError, also if they are not those of the `observed` result.
     """
-    seen: list[Any] = []
-    _result_form(observed, seen)
     record = calling(active_recording())
     while True:
         missed: list[Any] = []
@@ -192,7 +204,9 @@ def _solved_again(call: SolverCall, observed: Any) -> Any:
                 if not missed:
                     raise NotNativeError(f"in a second run it raises {type(error).__name__}: {error}") from None
             else:
-                if not are_equal(parts, seen):
+                if not are_equal(parts, call.result_form(observed)[1]):
+                    if call.omit_differing(observed):
+                        continue
                     raise NotNativeError("in a second run it returns another result")
                 found = record(solver_result, *call.parts, *outer, call=call)
                 is_list = type(found) is list
