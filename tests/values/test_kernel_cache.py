@@ -6,13 +6,15 @@ import gc
 import os
 import stat
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from wengert.values import cache_folder
 from wengert.values.cache_folder import CacheFolderError
-from wengert.values.kernel_cache import Kernels, folder, kernels
+from wengert.values.kernel_cache import Kernels, folder, kernels, version_of
 
 TEXT = "made = 1\n"
 
@@ -71,3 +73,14 @@ def test_a_module_goes_with_its_kernels() -> None:
     held.pop()
     gc.collect()
     assert modules() == before
+
+
+def test_the_version_of_a_package_is_read_from_its_folder(tmp_path: Path) -> None:
+    file = tmp_path / "numpy" / "__init__.py"
+    assert version_of("numpy", str(file)) == version("numpy")  # which no folder tells
+    (tmp_path / "numpy-0.61.0rc1.dist-info").mkdir()
+    (tmp_path / "numpy_financial-1.0.dist-info").mkdir()
+    assert version_of("numpy", str(file)) == "0.61.0rc1"
+    (tmp_path / "numpy-0.5.0.dist-info").mkdir()
+    assert version_of("numpy", str(file)) == version("numpy")
+    assert version_of("numpy", np.__file__) == version("numpy")
