@@ -18,6 +18,7 @@ from native_by_python import interpret_program
 from random_tapes import arguments, random_tape
 
 import wengert as wg
+from wengert.compiling.native import compiled as native_compiled
 from wengert.compiling.native import module as native_module
 from wengert.compiling.native import nests
 from wengert.compiling.native import source as source_module
@@ -497,7 +498,7 @@ def test_a_compiler_that_fails_leaves_numpys_code(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(native_choosing, "has_compiler", lambda: True)
     monkeypatch.setattr(native_choosing, "COMPILE_SECONDS", 0.0)
     monkeypatch.setattr(native_choosing, "SECONDS_PER_OP", 0.0)
-    monkeypatch.setattr(native_choosing, "compile_native", fails)
+    monkeypatch.setattr(native_compiled, "native_or_reason", fails)
     monkeypatch.setattr(TieredFunction, "use", _then(TieredFunction.use, done))
     run: Any = of(lambda x: x * 2.0, 1.0).compile(native=None)
     assert run(3.0) == 6.0
@@ -506,8 +507,7 @@ def test_a_compiler_that_fails_leaves_numpys_code(monkeypatch: pytest.MonkeyPatc
 
 
 def test_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (native_choosing, native_module):
-        monkeypatch.setattr(module, "has_compiler", lambda: False)
+    monkeypatch.setattr(native_choosing, "has_compiler", lambda: False)
     tape = of(lambda x: x * 2.0, 1.0)
     assert tape.compile(native=None)(3.0) == tape.compile(native=False)(3.0) == 6.0
     with pytest.raises(NativeUnavailableError, match=r"pip install -U 'wengert\[native\]'"):

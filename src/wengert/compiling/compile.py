@@ -17,7 +17,7 @@ from wengert.compiling.entries import FAILED, STALE, CodeSettings, CompiledTrace
 from wengert.compiling.joining import agree_numerically, begin_history, joined, likeliest, replaces
 from wengert.compiling.loops.lowering import find_reverse, warn_of_bug
 from wengert.compiling.loops.while_loops import is_head
-from wengert.compiling.native.module import load_compiler, require_compiler
+from wengert.compiling.native.tiering import load_compiler, require_compiler
 from wengert.compiling.watched.around import fp_errors_key
 from wengert.compiling.watched.effects import Learned
 from wengert.compiling.watched.loop_heads import Heads

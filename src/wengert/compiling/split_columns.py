@@ -18,7 +18,6 @@ import numpy as np
 from wengert.compiling.graphs.from_tape import DecidingOps
 from wengert.compiling.graphs.ownership import is_display
 from wengert.compiling.graphs.vocabulary import axes_of
-from wengert.compiling.native.values import is_int_array
 from wengert.compiling.ops import info, is_allocation, scalar_op
 from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.folding import is_pure
@@ -26,6 +25,7 @@ from wengert.tape.interface import AnyTape
 from wengert.tape.ops import Call, Constant, Op, Variable, references, value_of
 from wengert.values import functional
 from wengert.values.keys import key_parts
+from wengert.values.specs import is_int_array
 
 FEWEST_ROWS, MOST_COLUMNS, GAIN = 256, 8, 2
 """The fewest rows and most columns of an array that is split, and the calls that have to be gained per split."""

@@ -125,6 +125,11 @@ def is_inexact(x: Any) -> bool:
     return isinstance(x, (float, complex, np.inexact))
 
 
+def is_int_array(x: Any) -> bool:
+    """Whether a value is an array of integers."""
+    return type(x) is np.ndarray and x.dtype.kind in "iu"
+
+
 def as_float(x: Any) -> Any:
     """Convert an integer to the float that equals it; return anything else, or an integer without one, unchanged."""
     if type(x) is not int and not (isinstance(x, np.integer) and x.dtype.kind in "iu"):  # a timedelta64 is one

@@ -1,4 +1,7 @@
-"""Compile a tape to native code; only parts of it, if native code does not support the rest."""
+"""Compile a tape to native code; only parts of it, if native code does not support the rest.
+
+Blocks of rows become native code that runs on several threads without the lock of the interpreter.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,18 @@ from wengert.compiling.native.module import compile_program
 from wengert.compiling.native.parts import TapeCutter
 from wengert.compiling.native.values import UnsupportedOp
 from wengert.compiling.native.whole import NativeTape, compiled_when_called
+from wengert.compiling.numpy_source import compile_numpy, compile_numpy_block
 from wengert.compiling.tape_rewriter import TapeRewriter
-from wengert.tape.interface import AnyRunningTape
+from wengert.tape.interface import AnyOptimisedTape, AnyRunningTape
 from wengert.tape.ops import Op
+
+
+def native_or_reason(tape: AnyOptimisedTape, name: str) -> tuple[Any, str]:
+    """Return the native code of a tape; or None, and the state of the NumPy code that runs instead."""
+    try:
+        return (_compile_blocks(tape, name) if tape.parallel else None) or compile_native(tape, name), ""
+    except UnsupportedOp as error:
+        return None, f"NumPy: native code does not support {error}"
 
 
 def compile_native(
@@ -67,3 +79,23 @@ def _with_fallback(run: Any, plain: Callable[..., Any]) -> Any:
             return plain(*args, **kwargs)
 
     return in_parts
+
+
+def _compile_blocks(tape: AnyOptimisedTape, name: str) -> Callable[..., Any] | None:
+    """Compile a tape to NumPy code with native code for its blocks of rows; None if none can be native."""
+    sources: list[str] = []
+
+    def compile_block(body: Any) -> Callable[..., Any]:
+        try:
+            block: Any = NativeTape(body).function("block", functools.partial(compile_program, unlocked=True))
+        except UnsupportedOp:
+            return compile_numpy_block(body)
+        sources.append(block.source)
+        return block
+
+    made: Any = compile_numpy(tape, name, tape.exact, compile_block=compile_block)
+    if not sources:
+        return None
+    made.source = "\n\n".join([*sources, made.source])
+    made.state = "native code in part: blocks of rows, on several threads"
+    return made

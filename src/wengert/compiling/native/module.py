@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import math
 import platform
 from collections.abc import Mapping, Sequence
@@ -16,8 +15,6 @@ import numpy as np
 from wengert.compiling.native.scipy_functions import c_address, c_name
 from wengert.compiling.native.source import TapeProgram
 from wengert.compiling.native.values import Scalar
-from wengert.errors import NativeUnavailableError
-from wengert.values.kernel_cache import has_compiler
 
 _TERMS = [f"({1 / math.factorial(k)!r} + r * {1 / math.factorial(k + 1)!r})" for k in range(0, 14, 2)]
 _ATANH = " + z * (".join([repr(2 / k) for k in range(3, 25, 2)]) + ")" * 10
@@ -70,20 +67,6 @@ def fast_tanh(x):
 
 
 """
-
-
-def require_compiler() -> None:
-    """Raise NativeUnavailableError if numba is not installed, or too old."""
-    if not has_compiler():
-        raise NativeUnavailableError(
-            "native=True needs numba 0.61 or later. Run pip install -U 'wengert[native]', or omit native=True"
-        )
-
-
-def load_compiler() -> None:
-    """Import the compiler of numba. Errors: NativeUnavailableError if it is not installed."""
-    require_compiler()
-    importlib.import_module("wengert.compiling.native.machine_code")
 
 
 def parameter_kinds(program: TapeProgram) -> list[str]:

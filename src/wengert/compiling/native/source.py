@@ -32,7 +32,6 @@ from wengert.compiling.native.values import (
     UnsupportedOp,
     View,
     is_constant_table,
-    is_int_array,
     is_native_array,
     number_literal,
     splat_number,
@@ -45,6 +44,7 @@ from wengert.tape.needed import stays
 from wengert.tape.ops import Call, Constant, Op, Variable
 from wengert.values import functional
 from wengert.values.callables import callable_name
+from wengert.values.specs import is_int_array
 
 SLOW_ELEMENTS = 1 << 11  # of sin and the like; above, NumPy's vector code is faster than a call for each
 PER_OTHER_ELEMENT = 16  # ratio of other elements to these above which native code is faster all the same

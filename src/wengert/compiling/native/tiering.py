@@ -7,16 +7,14 @@ fails, the NumPy code stays in use.
 from __future__ import annotations
 
 import atexit
+import importlib
 import queue
 import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
-from wengert.compiling.native.compiled import compile_native
-from wengert.compiling.native.module import require_compiler
-from wengert.compiling.native.thread_blocks import compile_native_blocks
-from wengert.compiling.native.values import UnsupportedOp
+from wengert.errors import NativeUnavailableError
 from wengert.tape.interface import AnyOptimisedTape
 from wengert.tape.loops import with_bodies
 from wengert.values.kernel_cache import has_compiler
@@ -25,8 +23,6 @@ COMPILE_SECONDS, SECONDS_PER_OP = 0.2, 0.001
 """Compile time in seconds: to load LLVM, and for each op."""
 
 TRIAL_CALLS = 5  # of native code
-
-_UNSUPPORTED = "NumPy: native code does not support {}"
 
 _queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
 _worker: list[threading.Thread] = []
@@ -43,16 +39,30 @@ def choose_code(tape: AnyOptimisedTape, name: str, native: bool | None) -> Calla
     if not native:
         return tape.compile(name)
     require_compiler()
-    try:
-        return _native_code(tape, name)
-    except UnsupportedOp as error:
-        plain: Any = tape.compile(name)
-        plain.state = _UNSUPPORTED.format(error)
-        return plain
+    found, reason = _native_or_reason(tape, name)
+    made: Any = found or tape.compile(name)
+    made.state = reason or made.state
+    return made
 
 
-def _native_code(tape: AnyOptimisedTape, name: str) -> Callable[..., Any]:
-    return (compile_native_blocks(tape, name) if tape.parallel else None) or compile_native(tape, name)
+def _native_or_reason(tape: AnyOptimisedTape, name: str) -> tuple[Any, str]:
+    from wengert.compiling.native.compiled import native_or_reason  # with 20 modules that NumPy code does not need
+
+    return native_or_reason(tape, name)
+
+
+def require_compiler() -> None:
+    """Raise NativeUnavailableError if numba is not installed, or too old."""
+    if not has_compiler():
+        raise NativeUnavailableError(
+            "native=True needs numba 0.61 or later. Run pip install -U 'wengert[native]', or omit native=True"
+        )
+
+
+def load_compiler() -> None:
+    """Import the compiler of numba. Errors: NativeUnavailableError if it is not installed."""
+    require_compiler()
+    importlib.import_module("wengert.compiling.native.machine_code")
 
 
 class TieredFunction:
@@ -98,10 +108,9 @@ class TieredFunction:
 
     def compile(self) -> None:
         """Compile to native code, and use that on trial; called on the compiler thread."""
-        try:
-            found = _native_code(self.tape, self.name)
-        except UnsupportedOp as error:
-            self.use(self.plain, _UNSUPPORTED.format(error))
+        found, reason = _native_or_reason(self.tape, self.name)
+        if found is None:
+            self.use(self.plain, reason)
         else:
             self.use(TimedTrial(self, found), "native code, on trial")
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from wengert.compiling.ops import BOOL_KIND, FLOAT_KIND
 from wengert.values.names import in_line
+from wengert.values.specs import is_int_array
 
 INT_KIND = "int"
 """The kind of memory with integers, which known indices lie in; integers that are computed lie in memory of floats."""
@@ -220,11 +221,6 @@ class Splat:
 def splat_number(x: Any) -> Any:
     """Return the number of a Splat; other operands unchanged."""
     return x.number if isinstance(x, Splat) else x
-
-
-def is_int_array(x: Any) -> bool:
-    """Whether a value is an array of integers."""
-    return type(x) is np.ndarray and x.dtype.kind in "iu"
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.compiling.graphs.ownership import is_display
 from wengert.compiling.native.source import TapeProgram
-from wengert.compiling.native.values import FlatMemory, Scalar, UnsupportedOp, View, is_int_array
+from wengert.compiling.native.values import FlatMemory, Scalar, UnsupportedOp, View
 from wengert.compiling.numpy_source import PlacedWriter
 from wengert.compiling.placement import Buffer, Pool
 from wengert.tape.interface import AnyTape
@@ -18,6 +18,7 @@ from wengert.tape.loops import with_bodies
 from wengert.tape.ops import Call, Constant, Input, Op, references
 from wengert.tape.source import compile_source
 from wengert.values.names import TIGHT
+from wengert.values.specs import is_int_array
 
 
 class NativeWriter(PlacedWriter):
