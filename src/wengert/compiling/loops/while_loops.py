@@ -19,7 +19,7 @@ from wengert.compiling.loops.branch_tree import WhileLoop, drop_unread_variables
 from wengert.compiling.loops.branching_loops import BranchingLoop
 from wengert.compiling.loops.loop_finder import find_while_loops, never_runs
 from wengert.compiling.loops.periodicity import static_spec
-from wengert.compiling.tape_rewriter import tape_with_ops
+from wengert.compiling.tape_rewriter import TapeRewriter, inputs_first, tape_with_ops
 from wengert.compiling.watched.marks import Earlier, Head, Mark
 from wengert.tape.ops import Call, Constant, Op, Variable
 from wengert.values import functional
@@ -75,17 +75,19 @@ def with_free_loops(tape: Any, constants: Iterable[int] = ()) -> Any:
 
     The inputs with the indices `constants` have the same values in each call.
     """
-    made: Any = tape_with_ops(tape, with_early_guards(list(tape)))
-    ops = list(made)
+    ops, inputs, result = with_early_guards(list(tape)), tape.inputs, tape.result.op
+    fixed = {inputs[k].op for k in constants}
     while loops := _innermost(ops):
-        done = {ops[k].fn.loop for heads in loops for k in heads}
-        fixed = {made.inputs[k].op for k in constants}
-        outer_heads: Any = [op for op in ops if is_head(op) and op.fn.loop not in done]
+        done = {ops[k].fn.loop for heads in loops for k in heads}  # type: ignore[attr-defined]
+        outer_heads: Any = [op for op in ops if is_head(op) and op.fn.loop not in done]  # type: ignore[attr-defined]
         held = {v.op for op in outer_heads for v in op.references()}
-        ops = _insert_loops(ops, _found_loops(ops, loops, made.result, fixed, held))
+        ops, result = _insert_loops(ops, _found_loops(ops, loops, result, fixed, held), result)
         ops = [op for op in ops if not (is_mark(op) and op.fn.loop in done)]  # type: ignore[attr-defined]
-    earlier = {*_of_earlier(ops)}
-    return tape_with_ops(made, [op for op in ops if op not in earlier])
+    earlier, made = {*_of_earlier(ops)}, TapeRewriter(tape)
+    for op in inputs_first([op for op in ops if op not in earlier]):
+        made.push(op)
+    made.table[tape.result.op] = made.variable(result)
+    return made.finished()
 
 
 def _traces_of(ops: Sequence[Op]) -> list[int]:
@@ -150,7 +152,7 @@ def _innermost(ops: Sequence[Any]) -> list[list[int]]:
 
 
 def _found_loops(
-    ops: Sequence[Op], loops: list[list[int]], result: Variable, constants: Collection[Op], held: Collection[Any]
+    ops: Sequence[Op], loops: list[list[int]], result: Any, constants: Collection[Any], held: Collection[Any]
 ) -> list[tuple[WhileLoop, BranchingLoop]]:
     """Return the runs of loops that become a Loop, in order; runs of one loop share one if possible.
 
@@ -161,7 +163,7 @@ def _found_loops(
     last: list[dict[Any, int]] = [{} for _ in range(traces[-1] + 1)]
     for k, op in enumerate(ops):
         last[traces[k]].update({v.op: k for v in op.references()})
-    last[-1][result.op] = len(ops)
+    last[-1][result] = len(ops)
     groups: dict[Any, list[list[int]]] = {}
     for heads in loops:
         if _has_open_count(ops, heads) or never_runs(ops, heads, constants):
@@ -202,10 +204,14 @@ def _runs_of_one_shape(runs: list[WhileLoop]) -> list[list[WhileLoop]]:
     return [*groups.values()]
 
 
-def _insert_loops(ops: list[Op], found: list[tuple[WhileLoop, BranchingLoop]]) -> list[Op]:
-    """Replace the ops of each run of a loop by a call."""
+def _insert_loops(ops: list[Op], found: list[tuple[WhileLoop, BranchingLoop]], result: Any) -> tuple[list[Op], Any]:
+    """Replace the ops of each run of a loop by a call; return the ops, and the new one for the `result`.
+
+    The given ops stay as they are: those that read others from now on are copied.
+    """
     made: list[Op] = []
-    new: dict[Any, Op] = {}
+    parts: dict[Any, Op] = {}  # the results of loops
+    copies: dict[Any, Op] = {}
     traces = _traces_of(ops)
     numbers = {(traces[one.start], one.op_of(one.number)) for one, _ in found if one.number is not None}
     asked: Any = [
@@ -213,24 +219,30 @@ def _insert_loops(ops: list[Op], found: list[tuple[WhileLoop, BranchingLoop]]) -
     ]
     answered = {op for trace, op in asked if (trace, op.args[0].op) in numbers}
 
-    def copy(some: Iterable[Op]) -> None:
+    def renewed(v: Variable) -> Variable:
+        op = parts.get(v.op) or copies.get(v.op)
+        return v if op is None else Variable(op)
+
+    def push(some: Iterable[Op]) -> None:
         for op in some:
             if _is_mark_of_trace(op):  # another trace begins, which may read the same ops
-                new.clear()
+                parts.clear()
             if op not in answered:
-                op.rewrite(lambda v: Variable(new.get(v.op, v.op)))  # type: ignore[arg-type]
-                made.append(op)
+                if any([v.op in parts or v.op in copies for v in op.references()]):
+                    copies[op] = op.copy(renewed)
+                made.append(copies.get(op, op))
 
     end = 0
     for one, loop in found:
-        copy(ops[end : one.start])
+        push(ops[end : one.start])
         end, head = one.stop, next(op for op in ops[one.start :] if is_head(op))
         run: Any = head.fn.loop  # type: ignore[attr-defined]
         run.kind = "free" if loop.exit is not None else "branching" if one.tree.branches else "counted"
-        calls, parts = loop.call(one, head.site)
+        calls, results = loop.call(one, head.site)
         made += [op for op in ops[one.start : end] if not isinstance(op, Call)]
-        copy(calls)
-        new.update(zip([*one.results, *[op for op, _, _ in one.items]], parts, strict=True))
-    copy(ops[end:])
-    replaced = [op for one, _ in found for op in ops[one.start : one.stop]]
-    return check_guards_kept(ops, made, count_guards([*replaced, *answered]))
+        push(calls)
+        replaced = zip([*one.results, *[op for op, _, _ in one.items]], results, strict=True)
+        parts.update({old: copies.get(op, op) for old, op in replaced})
+    push(ops[end:])
+    inside = [op for one, _ in found for op in ops[one.start : one.stop]]
+    return check_guards_kept(ops, made, count_guards([*inside, *answered])), copies.get(result, result)
