@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import tracemalloc
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -413,3 +414,28 @@ def test_samples_by_code(sample: Sample, make: Any, monkeypatch: pytest.MonkeyPa
     found = derivative(moved)
     monkeypatch.setattr(derivative_code, "WARM_CALLS", 1 << 60)
     np.testing.assert_allclose(found, make(f)(moved), rtol=1e-8, atol=1e-10)
+
+
+def test_the_memory_of_code_is_what_it_still_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """20 steps compute 80 arrays, and their second derivative 470; some 80 of these are read late."""
+
+    def f(x: Any) -> Any:
+        for _ in range(20):
+            x = x * 0.99 + np.sin(x) * 0.01
+        return np.sum(x * x)
+
+    monkeypatch.setattr(derivative_code, "OPTIMISED_CALLS", 1 << 40)
+    x = np.linspace(-1, 1, 10_000)
+    for _ in range(3):
+        wg.hvp(f, x, x)
+    gc.collect()
+    gc.disable()
+    tracemalloc.start()
+    try:
+        wg.hvp(f, x, x)
+        held, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+        gc.enable()
+    assert peak < 200 * x.nbytes
+    assert held < 10 * x.nbytes  # nothing waits for the collector

@@ -10,6 +10,7 @@ import random
 import re
 import struct
 import traceback
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -23,6 +24,7 @@ from tapes import SITE, array_tape, plainly, same_bits, scalar_tape
 import wengert as wg
 import wengert_rules  # noqa: F401
 from wengert.errors import StaleTapeError
+from wengert.tape import source
 from wengert.tape.tape import Call, Constant, Input, Tape, Variable, mkcall
 from wengert.values import functional
 
@@ -500,14 +502,50 @@ def test_random_scalars(seed: int) -> None:
     assert max(map(len, tape.to_source().split("def f")[1].splitlines())) < 200
 
 
+@pytest.mark.parametrize("large", [0, source.DELETED_BYTES])
 @pytest.mark.parametrize("seed", range(60))
-def test_random_arrays(seed: int) -> None:
+def test_random_arrays(seed: int, large: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "DELETED_BYTES", large)
     tape = array_tape(random.Random(seed))
     rng = np.random.default_rng(seed)
     inputs = [rng.normal(size=6), rng.normal(size=6), 2.5]
     kept = [np.copy(x) for x in inputs]
     assert same_bits(tape.compile()(*inputs), plainly(tape, *inputs))
     assert all(map(np.array_equal, inputs, kept))
+
+
+def test_large_arrays_are_deleted_after_their_last_use() -> None:
+    x = np.ones(1 << 12)
+
+    def f(x: Any) -> Any:
+        y = np.sin(x)
+        for _ in range(30):
+            y = np.cos(y) * x
+        return np.sum(y)
+
+    run = wg.trace(f, x)[1].compile()
+    tracemalloc.start()
+    try:
+        assert run(x) == f(x)
+        assert tracemalloc.get_traced_memory()[1] < 4 * x.nbytes
+    finally:
+        tracemalloc.stop()
+    assert "del " not in wg.trace(f, x[:9])[1].to_source()
+
+
+def test_an_array_that_a_loop_reads_is_deleted_after_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "DELETED_BYTES", 0)
+
+    def f(x: Any) -> Any:
+        y, z = np.sin(x), np.cos(x)
+        for _ in range(50):
+            y = np.sin(y) * 0.5 + z
+        return y * x
+
+    x = np.array([0.5, 1.0, 2.0])
+    written = wg.trace(f, x)[1].optimise().to_source()
+    assert written.endswith("        y = z + v5_4\n    del z\n    return x * y\n")
+    np.testing.assert_allclose(alone(written)(x), f(x), rtol=1e-14)
 
 
 def test_a_variable_of_the_name_of_a_constant_keeps_its_value() -> None:

@@ -163,8 +163,9 @@ class CodedCall:
         linear = linearize_call(work, backward, is_done=lambda: self.value is not None)
         if self.value is None:
             return linear[:3]
-        assert self.calls is not None
-        self.codes.improve(self.calls, self.directions, self.value)
+        calls, self.calls = self.calls, None  # frees what the function computed
+        assert calls is not None
+        self.codes.improve(calls, self.directions, self.value)
         return None
 
     def call_function(self, *args: Any) -> Any:
@@ -201,6 +202,7 @@ class CodedCall:
             self.codes.calls = NEVER
         else:
             self.codes.learn(self.calls, self.directions, value)
+            self.calls = None
         return value
 
 

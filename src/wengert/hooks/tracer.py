@@ -69,6 +69,7 @@ class open_level:
     def __exit__(self, *error: object) -> None:
         recording = self.recording
         STATE.site = self.site
+        self.here.swaps = None  # no cycle for the collector, which would hold what was computed
         if self.outermost:
             SESSION.close(recording)
             return

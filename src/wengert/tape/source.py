@@ -6,6 +6,7 @@ store keeps the name of its array. A comment before each block shows the user's 
 
 from __future__ import annotations
 
+import collections
 import itertools
 import keyword
 import linecache
@@ -37,6 +38,8 @@ from wengert.values.names import COMPARE, LOOSE, TIGHT, import_path, in_line, is
 from wengert.values.sites import Site
 
 LINE_WIDTH = 80
+DELETED_BYTES = 1 << 13
+"""The bytes of an array from which on the code deletes it after its last use."""
 _STALE = '''try:
     from wengert import StaleTapeError
 except ImportError:
@@ -133,6 +136,7 @@ class SourceWriter(Parameters):
             )
         parameters, keywords = self.arguments()
         self.body()
+        self.release()
         for op in with_bodies(self.ops):
             if isinstance(op, Call) and op.guard and op not in self.tested:
                 raise LostGuardError(op)
@@ -149,6 +153,25 @@ class SourceWriter(Parameters):
             if op.id in self.needed:
                 self.write_under_its_line(op)
         self.end()
+
+    def release(self) -> None:
+        """Delete each large array after the statement that reads it last, as a walk over the recording does."""
+        large = {expr.text for k, expr in self.exprs.items() if _is_deleted(self.ops[k - 1])}
+        last: dict[str, int] = {}
+        for k, text in enumerate(self.lines if large else ()):
+            words = large.intersection(re.findall(r"\w+", text))
+            last.update((word, k) for word in sorted(words) if word in last or text.startswith(f"{word} = "))
+        lines, used = list[str](), list[str]()
+        names_by_last = collections.defaultdict[int, list[str]](list)
+        for name, k in last.items():
+            names_by_last[k].append(name)
+        for k, text in enumerate(self.lines if last else ()):
+            if used and not text.startswith((" ", "else", "except", "finally")):  # behind a whole block
+                lines.append(f"del {', '.join(used)}")
+                used = []
+            lines.append(text)
+            used += names_by_last[k]
+        self.lines = lines or self.lines
 
     def end(self) -> None:
         """Write the return."""
@@ -402,6 +425,10 @@ class SourceWriter(Parameters):
             buffer = f"{zeros}({high - low}, 'u1')"
             self.lines.append(f"{name} = {ndarray}({x.shape}, {old}.dtype, {buffer}, {start}, {x.strides})")
             self.lines.append(f"{name}[...] = {old}")
+
+
+def _is_deleted(op: Op) -> bool:
+    return isinstance(op, Call) and isinstance(op.val, np.ndarray) and op.val.nbytes >= DELETED_BYTES
 
 
 def _imported_roots(ops: Iterable[Op]) -> set[str]:
