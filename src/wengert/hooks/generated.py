@@ -230,8 +230,7 @@ def _slow(op: Binary) -> Callable[[Any, Any], Any]:
 
 
 def _slow_inplace(op: Binary) -> Callable[[Any, Any], Any]:
-    fn, method = INPLACE[op.name]
-    return lambda left, right: inplace(op, fn, method, left, right)
+    return functools.partial(inplace, op, *INPLACE[op.name])
 
 
 def _slow_compare(op: Binary) -> Callable[[Any, Any], Any]:

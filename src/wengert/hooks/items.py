@@ -21,7 +21,7 @@ from wengert.hooks.integers import integer
 from wengert.hooks.lookups import guard_hashing, guard_index, guard_reachable, guard_set_order
 from wengert.hooks.readers import check_read, checked_items, is_reader, runs_unseen
 from wengert.hooks.search import CARRIER_TYPES, WAITING_MODULES, may_wait_for_threads, opaque
-from wengert.hooks.short_writes import ShortForms
+from wengert.hooks.short_writes import ShortForms, ends_update
 from wengert.hooks.standins.texts import octets
 from wengert.hooks.writes import record_store, slot_of_key
 from wengert.mutation.storage import memory_of
@@ -178,6 +178,9 @@ def set_item(container: Any, key: Any, value: Any, site: Site | None) -> None:
     t = type(container)
     if t is np.ndarray and not OpenCounts.tapes:
         STATE.site = site
+        if type(value) is np.ndarray and ends_update(container, key, value):
+            container[key] = value  # nothing changes
+            return
         record_store(container, key if is_element(key, container.ndim) or has_plain_parts(key) else integer(key), value)
         return
     if OpenCounts.tapes:

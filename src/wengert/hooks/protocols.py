@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import collections
+import functools
 import operator
 import types
 from collections.abc import Callable
@@ -233,7 +234,7 @@ def inplace(op: Binary, fn: Callable[[Any, Any], Any], method: str, left: Any, r
     t, recording = type(left), STATE.recording
     if t is np.ndarray and recording is not None:
         primitive = primitive_of(op.fn)
-        if primitive and write_entry(recording, primitive, lambda: fn(left, right), left, (left, right)):
+        if primitive and write_entry(recording, primitive, functools.partial(fn, left, right), left, (left, right)):
             return left
     found = python_method(t, method)
     if found is not None:

@@ -22,7 +22,7 @@ from wengert.values.keys import frozen, has_known_parts, has_plain_parts, is_ele
 from wengert.values.specs import SCALARS, Spec, light, spec_of
 
 _FLOAT64 = np.dtype(float)
-_SUMS, _DIFFERENCES = (operator.add, np.add), (operator.sub, np.subtract)
+_SIGNS = {operator.add: 1, np.add: 1, operator.sub: -1, np.subtract: -1}
 
 
 class ShortForms:
@@ -67,12 +67,13 @@ def store_entry(recording: Recording, memory: Memory, array: np.ndarray, key: An
     return True
 
 
-def ends_update(recording: Recording, memory: Memory, owner: np.ndarray, key: Any, view: np.ndarray) -> bool:
-    """Whether a store ends `owner[key] op= v`, which has written into the view `owner[key]`."""
-    storage = memory.storages.get(id(owner))
-    if storage is None or recording.keep or memory.lent:
+def ends_update(owner: np.ndarray, key: Any, view: np.ndarray) -> bool:
+    """Whether a store, on no tape, ends `owner[key] op= v`, which has written into the view `owner[key]`."""
+    recording = STATE.recording
+    if view.base is not owner or recording is None or recording.memory.lent:
         return False
-    known = storage.key_of(view, owner)
+    storage = recording.memory.storages.get(id(owner))
+    known = None if storage is None else storage.key_of(view, owner)
     if known is None or known is key:
         return known is not None
     return type(known) is type(key) and type(key) is not tuple and has_plain_parts(key) and bool(known == key)
@@ -104,23 +105,21 @@ def write_entry(
 
     The target owns its memory, or is selected by a basic key from an array written before.
     """
-    memory, rule = memory_of(recording), primitive.rule
-    if recording.keep or memory.lent or recording.nan_checker is not None or recording.checks_fp_errors:
+    if recording.keep or recording.checks_fp_errors or recording.context is not None or ShortForms.sums is None:
         return False
-    if rule is None or rule.kind != "partials" or not primitive.is_trusted or recording.context is not None:
+    if not primitive.on_floats or not _are_floats(target, args):
         return False
-    if ShortForms.sums is None or not _are_floats(target, args):
-        return False
-    owner, key = target if target.base is None else target.base, None
+    memory, owner, key = memory_of(recording), target if target.base is None else target.base, None
     storage = _storage_for_short_path(recording, memory, owner)
     if owner is not target:
         key = None if storage is None else storage.key_of(target, owner)
         if key is None:
             return False
-    if key is not None and args[0] is target and recording.stream is None and _is_sum(primitive):
+    sign = None if key is None or args[0] is not target or recording.stream is not None else _SIGNS.get(primitive.fn)
+    if sign == 1 or (sign and ShortForms.negative is not None and not primitive.has_users_rule):
         form, kept, slot = ShortForms.sums, light(args[1]), _slot_of(memory, args[1])
-        if slot is not None and primitive.fn in _DIFFERENCES:
-            slot = _record_negative(recording, args[1], slot)
+        if slot is not None and sign == -1:
+            slot = _record_negative(recording, args[1], kept, slot)
         _save_region(memory, owner, target, 0)
         run_unfinished(memory, run)
     else:
@@ -146,21 +145,13 @@ def write_entry(
     return True
 
 
-def _is_sum(primitive: Primitive) -> bool:
-    """Whether a call is a sum, or a difference that can be recorded as the sum with the negative."""
-    if primitive.fn in _SUMS:
-        return True
-    return primitive.fn in _DIFFERENCES and ShortForms.negative is not None and not primitive.has_users_rule
-
-
-def _record_negative(recording: Recording, value: Any, slot: int) -> int:
-    """Record the negative of an array or number at this slot; return its slot."""
+def _record_negative(recording: Recording, value: Any, kept: Any, slot: int) -> int:
+    """Record the negative of an array or number at this slot, `kept` as its Spec or itself; return its slot."""
     negative = ShortForms.negative
     assert negative is not None
     is_array = type(value) is np.ndarray
     bound = negative.simple_bound((True,)) if is_array else negative.scalar_bound((True,))
-    y = spec_of(value) if is_array else -value
-    recording.entries.append((bound, y, (slot,), (light(value),), None, STATE.site))
+    recording.entries.append((bound, kept if is_array else -value, (slot,), (kept,), None, STATE.site))
     return len(recording.entries) - 1
 
 

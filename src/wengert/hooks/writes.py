@@ -16,7 +16,7 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.hooks import foreign
 from wengert.hooks.search import refuse_hidden
-from wengert.hooks.short_writes import ends_update, run_unfinished, store_entry, write_entry
+from wengert.hooks.short_writes import run_unfinished, store_entry, write_entry
 from wengert.mutation.storage import Memory, memory_of
 from wengert.recording.decisions import guard, raised, unharmed
 from wengert.recording.layout import writable
@@ -43,12 +43,7 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
     memory = memory_of(recording)
     if type(array) is not np.ndarray:
         array = plain(array)
-    is_array = type(value) is np.ndarray
-    if is_array and value.base is array:
-        if ends_update(recording, memory, array, key, value):
-            array[key] = value
-            return
-    elif (is_array or type(value) in FLOATS) and store_entry(recording, memory, array, key, value):
+    if (type(value) is np.ndarray or type(value) in FLOATS) and store_entry(recording, memory, array, key, value):
         return
     if array.dtype.char in "OV" and foreign.store(recording, array, key, value):
         return

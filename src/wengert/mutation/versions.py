@@ -38,11 +38,10 @@ class Storage:
         if key is None or shape != owner.shape:
             key = basic_key(lens_of(view, owner), owner)
             self.views[id(view)] = reference, stamp, slot, key, owner.shape
-        return None if key is None or not _has_layout(owner[key], view) else key
+        region = None if key is None else owner[key]
+        if region is None or region.shape != view.shape or region.strides != view.strides:
+            return None
+        return key if region.dtype is view.dtype else None
 
 
 _UNSEEN = None, -1, None, None, None
-
-
-def _has_layout(region: Any, view: np.ndarray) -> bool:
-    return region.shape == view.shape and region.strides == view.strides and region.dtype is view.dtype
