@@ -46,7 +46,8 @@ def f(x):
 x = np.array([0.5, 1.5, 2.0])
 for _ in range(10):
     found = wg.grad(f)(x)
-print(found.tolist(), wg.jvp(f, (x,), (x,))[1], len(parsed) > 0, wg.hvp(f)(x, x).tolist())
+second = [wg.hvp(f)(x, x).tolist(), wg.hessian(lambda x: np.sum(x**x * np.log(x)))(x).tolist()]
+print(found.tolist(), wg.jvp(f, (x,), (x,))[1], len(parsed) > 0, second)
 """
 
 
@@ -119,3 +120,22 @@ def test_a_later_process_generates_nothing(tmp_path: Path) -> None:
     )
     assert first.replace("True", "False") == second
     assert "True" in first
+
+
+def test_kept_code_follows_the_rules_that_it_depends_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The derivative of the pullback of a power has that of a logarithm in it."""
+
+    def product() -> Any:
+        return wg.hvp(lambda x, b: np.sum(x**b), (X, B), (np.ones(2), np.zeros(2)))[1]
+
+    X, B = np.array([0.5, 2.0]), np.array([1.5, 2.5])
+    kept = product()
+    np.testing.assert_allclose(kept, X ** (B - 1) * (1 + B * np.log(X)), rtol=1e-14)
+    with wg.rules.scope():
+        wg.rules.remove(np.log)
+        wg.partials(np.log)(lambda y, x: 2 / x)
+        changed = product()
+        np.testing.assert_allclose(changed, X ** (B - 1) * (2 + B * np.log(X)), rtol=1e-14)
+        monkeypatch.setattr(KeptRule, "get", lambda self, make, key: make())
+        np.testing.assert_array_equal(product(), changed)
+    np.testing.assert_array_equal(product(), kept)

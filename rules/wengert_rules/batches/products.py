@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import string
 
 import numpy as np
 
@@ -11,6 +10,8 @@ from wengert.extend import batching
 from wengert_rules.batches.axes import aligned, in_rows, lifted, rank, spread
 from wengert_rules.contractions import spelt_out
 from wengert_rules.products import conj
+
+_AXIS_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 @batching(np.matmul, operator.matmul)
@@ -57,8 +58,8 @@ def inner(batch, a, b):
 def contracted(batch, a, b, along):
     """The sum over the last axis of the examples of a and the axis `along` of those of b."""
     of_a, of_b = map(rank, (a, b), batch.axes)
-    left = string.ascii_lowercase[:of_a]
-    right = string.ascii_uppercase[:of_b]
+    left = _AXIS_LETTERS[:of_a]
+    right = _AXIS_LETTERS.upper()[:of_b]
     right = right[:along] + left[-1] + right[along + 1 :]
     result = left[:-1] + right.replace(left[-1], "")
     prefixes = ["Z" if on else "" for on in batch.axes]
@@ -105,7 +106,7 @@ def einsum(batch, *given, out=None, **kwargs):
     """One letter more, in front."""
     subscripts, places = spelt_out(given)
     left, arrow, result = subscripts.replace(" ", "").partition("->")
-    letter = next(c for c in string.ascii_letters if c not in subscripts)
+    letter = next(c for c in _AXIS_LETTERS + _AXIS_LETTERS.upper() if c not in subscripts)
     terms = [letter + term if batch.axes[k] else term for k, term in zip(places, left.split(","), strict=True)]
     if not arrow:
         once = sorted([c for c in {*left} - {*",."} if left.count(c) == 1])

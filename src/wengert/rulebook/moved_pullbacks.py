@@ -15,13 +15,15 @@ from typing import Any
 
 import numpy as np
 
+from wengert.rulebook.kept_rules import kept_rule
 from wengert.rulebook.registry import rules
 from wengert.rulebook.rule import Rule
+from wengert.rulebook.rule_variants import RuleBody
 from wengert.rulebook.syntax import (
     DERIVING,
     SHAPE_ATTRIBUTES,
     SHAPE_FUNCTIONS,
-    compiled,
+    code_from,
     copied_tree,
     definition,
     named_object,
@@ -29,7 +31,9 @@ from wengert.rulebook.syntax import (
     prune,
     unit,
     unused,
+    with_closure,
 )
+from wengert.values.names import import_path, imported
 from wengert.values.specs import is_complex
 
 _OPERATORS: dict[type[ast.AST], Any] = {
@@ -51,17 +55,20 @@ def moved_pullback(rule: Rule, wanted: tuple[bool, ...], moves: tuple[bool, ...]
     key = rule, wanted, moves, rules.version
     if key not in _made_pullbacks:
         with DERIVING:
-            try:
-                _made_pullbacks[key] = _of_rule(rule, wanted, moves)
-            except UnsupportedError:
-                _made_pullbacks[key] = None
+            _made_pullbacks[key] = _of_rule(rule, wanted, moves)
     return _made_pullbacks[key]
 
 
-def _of_rule(rule: Rule, wanted: tuple[bool, ...], moves: tuple[bool, ...]) -> Callable[..., Any]:
+def _of_rule(rule: Rule, wanted: tuple[bool, ...], moves: tuple[bool, ...]) -> Callable[..., Any] | None:
     body = rule.analysis
-    if body is None or body.node is None or body.effects is None or not body.inlines or body.static:
-        raise UnsupportedError
+    if body is None:
+        return None
+    return _as_kept(lambda: _moved_rule(body, wanted, moves), body.kept, body.function, wanted, moves)[0]
+
+
+def _moved_rule(body: RuleBody, wanted: tuple[bool, ...], moves: tuple[bool, ...]) -> MovedCode:
+    if body.node is None or body.effects is None or not body.inlines or body.static:
+        return _TOO_COMPLICATED
 
     def results(statement: ast.Return) -> list[ast.stmt]:
         parts = zip(parts_of(statement), (*wanted, *[False] * len(body.names)), strict=False)
@@ -74,7 +81,7 @@ def _of_rule(rule: Rule, wanted: tuple[bool, ...], moves: tuple[bool, ...]) -> C
     names = [y_bar, body.y, *body.names[: len(wanted)]]
     made = _Tangents(body.function, node, names, moves)
     for name in body.names[len(wanted) :]:
-        made.line(f"{name} = {made.cell(body.defaults[name])}")
+        made.line(f"{name} = {made.cell('value', body.defaults[name])}")
 
     def returned(statement: ast.Return) -> None:
         pairs = [made.product(y_bar, part) if body.multiplies else made.pair(part) for part in parts_of(statement)]
@@ -84,26 +91,85 @@ def _of_rule(rule: Rule, wanted: tuple[bool, ...], moves: tuple[bool, ...]) -> C
 
 
 @functools.lru_cache(maxsize=1024)
-def _of_helper(fn: types.FunctionType, moves: tuple[bool, ...], version: int) -> tuple[Callable[..., Any], bool]:
-    """Return `(values, dots) -> (y, y_dot)` for a function of positional arguments, and whether y moves."""
+def _of_helper(
+    fn: types.FunctionType, moves: tuple[bool, ...], version: int
+) -> tuple[Callable[..., Any] | None, MovedCode]:
+    """Return `(values, dots) -> (y, y_dot)` for a function of positional arguments, or None, and its MovedCode.
+
+    Errors: UnsupportedError for a recursive function.
+    """
+    if fn in _underway:
+        raise UnsupportedError
+    earlier = kept_rule(fn, "helper")
+    keep = (lambda make, *key: make()) if earlier is None else lambda make, *key: earlier.get(make, key)
+    return _as_kept(lambda: _moved_helper(fn, moves), keep, fn, moves)
+
+
+def _moved_helper(fn: types.FunctionType, moves: tuple[bool, ...]) -> MovedCode:
     node = copied_tree(definition(fn))
     names = [] if node is None else [arg.arg for arg in [*node.args.posonlyargs, *node.args.args]]
-    if len(names) != len(moves) or fn in _underway:
-        raise UnsupportedError
-    made, moving = _Tangents(fn, node, names, moves), list[bool]()
+    if len(names) != len(moves):
+        return _TOO_COMPLICATED
+    made = _Tangents(fn, node, names, moves)
 
     def returned(statement: ast.Return) -> None:
         if statement.value is None:
             raise UnsupportedError
         value, dot = made.pair(statement.value)
-        moving.append(dot is not None)
+        made.is_moving |= dot is not None
         made.line(f"return {value}, {dot or 0.0}")
 
     _underway.add(fn)
     try:
-        return made.build(returned), any(moving)
+        return made.build(returned)
     finally:
         _underway.discard(fn)
+
+
+MovedCode = tuple[types.CodeType | None, list[tuple[str, str, Any, Any]], list[tuple[Any, str]], bool]
+"""Generated code as it is kept: the code, or None if the source is too complicated; its further closure variables, each
+as its name, its kind and what it is made from; the rules that it depends on, as pairs of a function and where its rule
+is; and whether the result moves."""
+_TOO_COMPLICATED: MovedCode = None, [], [], False
+
+
+def _as_kept(
+    make: Callable[[], MovedCode], keep: Callable[..., MovedCode], function: types.FunctionType, *key: Any
+) -> tuple[Callable[..., Any] | None, MovedCode]:
+    """Return the function of kept code, if the rules that this depends on are the same, else of new code."""
+    entry = keep(make, "moved", *key)
+    if any([_place_of_rule(_function_at(ref)) != place for ref, place in entry[2]]):
+        entry = make()
+    if entry[0] is None:
+        return None, entry
+    cells = {name: types.CellType(_closure_value(*parts)) for name, *parts in entry[1]}
+    return with_closure(entry[0], function, cells), entry
+
+
+def _closure_value(kind: str, ref: Any, detail: Any) -> Any:
+    """Return the value of a closure variable: a function, what pushes tangents through it, or a value itself."""
+    if kind == "value":
+        return ref
+    fn = _function_at(ref)
+    if kind == "pushing":
+        return rules[fn].pushing(detail)
+    return _of_helper(fn, detail, rules.version)[0] if kind == "helper" else fn
+
+
+def _path_or_function(fn: Any) -> Any:
+    """Return the import path of a function; the function itself if it has none, which is then not kept."""
+    path = import_path(fn)
+    return fn if path is None else tuple(path)
+
+
+def _function_at(ref: Any) -> Any:
+    return imported(*ref) if type(ref) is tuple else ref
+
+
+def _place_of_rule(fn: Any) -> str:
+    """Return where the rule of a function is; an empty string if it has none."""
+    rule = rules.get(fn) if callable(fn) else None
+    return "" if rule is None else rule.where
 
 
 class UnsupportedError(Exception):
@@ -125,16 +191,22 @@ class _Tangents:
         self.lines: list[str] = []
         self.indent = "    "
         self.count = 0
-        self.cells: dict[str, types.CellType] = {}
+        self.cells: list[tuple[str, str, Any, Any]] = []
+        self.rules: list[tuple[Any, str]] = []
+        self.is_moving = False
 
-    def build(self, returned: Callable[[ast.Return], None]) -> Callable[..., Any]:
-        """Return the function; `returned` writes the line of a `return`."""
+    def build(self, returned: Callable[[ast.Return], None]) -> MovedCode:
+        """Return the code, and what it needs; `returned` writes the line of a `return`."""
         given, along = self.name(), self.name()
         head = [f"def moved({given}, {along}):", f"    {', '.join(self.names)}, = {given}"]
         head.append(f"    {', '.join(map(self.dot, self.names))}, = {along}")
-        self.statements(self.node.body, returned)
+        try:
+            self.statements(self.node.body, returned)
+        except UnsupportedError:
+            return None, [], self.rules, False
         node: Any = ast.parse("\n".join([*head, *self.lines])).body[0]
-        return compiled(node, self.function, self.cells)
+        code = code_from(node, self.function, [name for name, *_ in self.cells])
+        return code, self.cells, self.rules, self.is_moving
 
     def line(self, text: str) -> None:
         self.lines.append(self.indent + text)
@@ -143,10 +215,24 @@ class _Tangents:
         self.count += 1
         return f"{self.prefix}_{self.count}"
 
-    def cell(self, value: Any) -> str:
+    def cell(self, kind: str, value: Any, detail: Any = None) -> str:
+        """Name a closure variable, which `_closure_value` makes."""
         name = f"{self.name()}_fn"
-        self.cells[name] = types.CellType(value)
+        self.cells.append((name, kind, value if kind == "value" else _path_or_function(value), detail))
         return name
+
+    def rule_of(self, fn: Any) -> Rule | None:
+        """Return the rule of a function, on which the code depends."""
+        self.rules.append((_path_or_function(fn), _place_of_rule(fn)))
+        return rules.get(fn) if callable(fn) else None
+
+    def helper(self, fn: types.FunctionType, mask: tuple[bool, ...]) -> bool:
+        """Whether the result of a helper moves; the code depends on the rules that the helper depends on."""
+        code, _, places, is_moving = _of_helper(fn, mask, rules.version)[1]
+        self.rules += places
+        if code is None:
+            raise UnsupportedError
+        return is_moving
 
     def dot(self, name: str) -> str:
         """Return the name of the tangent of a variable."""
@@ -182,7 +268,7 @@ class _Tangents:
             try:
                 self.statements(branch, returned)
             except UnsupportedError:
-                self.lines[count:] = [f"{self.indent}raise {self.cell(UnsupportedError)}"]
+                self.lines[count:] = [f"{self.indent}raise {self.cell('function', UnsupportedError)}"]
             self.indent, self.moving = before, moving
 
     def assignment(self, s: ast.stmt) -> None:
@@ -208,7 +294,7 @@ class _Tangents:
             return False
         if isinstance(node, ast.Call):
             fn = named_object(node.func, self.function)
-            rule = rules.get(fn) if callable(fn) else None
+            rule = self.rule_of(fn)
             if any([fn is f for f in SHAPE_FUNCTIONS]) or (rule is not None and rule.kind == "constant"):
                 return False
         if isinstance(node, (ast.NamedExpr, ast.Lambda, ast.ListComp, ast.GeneratorExp, ast.Starred)):
@@ -245,18 +331,18 @@ class _Tangents:
         pairs = [self.pair(arg) for arg in args]
         mask = tuple([dot is not None for _, dot in pairs])
         values = ", ".join([value for value, _ in pairs])
-        rule = rules.get(fn) if callable(fn) else None
+        rule = self.rule_of(fn)
         if rule is None:
             if not isinstance(fn, types.FunctionType) or not fn.__module__.startswith("wengert"):
                 raise UnsupportedError
-            both, moves = _of_helper(fn, mask, rules.version)
+            moves, both = self.helper(fn, mask), self.cell("helper", fn, mask)
             made, dot = self.name(), self.name()
-            self.line(f"{made}, {dot} = {self.cell(both)}(({values},), ({', '.join([str(d) for _, d in pairs])},))")
+            self.line(f"{made}, {dot} = {both}(({values},), ({', '.join([str(d) for _, d in pairs])},))")
             return made, dot if moves else None
         if rule.kind == "constant" or self.is_flat(rule):
-            return f"{self.cell(fn)}({values})", None
+            return f"{self.cell('function', fn)}({values})", None
         made, dot = self.name(), self.name()
-        self.line(f"{made} = {self.cell(fn)}({values})")
+        self.line(f"{made} = {self.cell('function', fn)}({values})")
         self.line(f"{dot} = {self.pushed(fn, rule, made, pairs, mask)}")
         return made, dot
 
@@ -269,20 +355,20 @@ class _Tangents:
         linear = range(0) if forward is None or forward.kind != "linear" or forward.args is None else forward.args
         if rule.kind == "pullback" and rule.broadcasts and {k for k, moves in enumerate(mask) if moves} <= {*linear}:
             terms = [str(dot or 0.0) if k in linear else value for k, (value, dot) in enumerate(pairs)]
-            return f"{self.cell(fn)}({', '.join(terms)})"
+            return f"{self.cell('function', fn)}({', '.join(terms)})"
         if rule.kind != "partials" or any(mask[count:]):
             raise UnsupportedError
         static = [f"{name}={value}" for name, (value, _) in zip(plan.static, pairs[count:], strict=True)]
         given = ", ".join([*[value for value, _ in pairs[:count]], *static])
         dots = ", ".join([str(dot) for _, dot in pairs[:count]])
-        return f"{self.cell(rule.pushing(mask[:count]))}(({dots},), {made}, {given})"
+        return f"{self.cell('pushing', fn, mask[:count])}(({dots},), {made}, {given})"
 
     def is_flat(self, rule: Rule) -> bool:
         """Whether the pullback of a function of one argument does not depend on ȳ, as that of a sign: it is zero."""
         if rule.kind != "pullback" or rule.analysis is None or len(rule.analysis.names) != 1:
             return False
         try:
-            return not _of_helper(rule.analysis.function, (True, False, False), rules.version)[1]
+            return not self.helper(rule.analysis.function, (True, False, False))
         except UnsupportedError:
             return False
 

@@ -133,6 +133,8 @@ def _from_out_on(primitive: Primitive) -> list[tuple[int, str]]:
     """List the pairs (position, name) of the parameter `out` and those after it, of a NumPy function."""
     if primitive.fn is np.ndarray.choose or not callable_name(primitive.fn).startswith("np."):
         return []  # its method may be given the choices one by one
+    if isinstance(primitive.fn, type):
+        return []  # reading the signature of np.float64 takes 3 ms
     names = named_parameters(primitive.fn) or named_parameters(getattr(np, primitive.name, primitive.fn))
     return list(enumerate(names))[names.index("out") :] if "out" in names else []
 
