@@ -439,3 +439,13 @@ def test_the_memory_of_code_is_what_it_still_reads(monkeypatch: pytest.MonkeyPat
         gc.enable()
     assert peak < 200 * x.nbytes
     assert held < 10 * x.nbytes  # nothing waits for the collector
+
+
+def test_code_is_checked_by_walks() -> None:
+    """The functions of one form share no code, but the check of each plays the same recorded calls."""
+    for scale in range(4):
+        f = eval(f"lambda x: np.sum(np.sin(x) * {scale}.5 * x)", {"np": np})
+        for _ in range(3):
+            wg.hvp(f, X, V)
+    files = {code.co_filename for code in derivative_code._codes_by_function}
+    assert derivative_code.__file__ not in files
