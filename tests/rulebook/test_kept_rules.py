@@ -17,6 +17,7 @@ import scipy.special
 import scipy.stats  # with their rules
 
 import wengert as wg
+from wengert.rulebook import moved_pullbacks
 from wengert.rulebook.array_steps import array_step
 from wengert.rulebook.forward_steps import forward_step
 from wengert.rulebook.kept_rules import KeptRule, kept_rule
@@ -81,7 +82,13 @@ def test_all_that_is_kept_of_our_rules_is_what_is_made(monkeypatch: pytest.Monke
             array_step(body, wanted, False, 100, print, print)
         if body.inlines and count:
             body.passes_on(0)
-    assert len(made) > 2000
+    moved_pullbacks._of_helper.cache_clear()
+    for rule in {id(rule): rule for rule in map(rules.get, rules) if rule and rule.analysis}.values():
+        count = len(rule.analysis.names)
+        for moves in ((True, False), (False, True)):
+            moved_pullbacks._of_rule(rule, (True,) * count, (*moves, *[True] * count))
+    moved_pullbacks._of_helper.cache_clear()
+    assert len(made) > 2500
 
 
 def test_keys_tell_entries_apart() -> None:
