@@ -84,7 +84,7 @@ def with_free_loops(tape: Any, constants: Iterable[int] = ()) -> Any:
         ops, result = _insert_loops(ops, _found_loops(ops, loops, result, fixed, held), result)
         ops = [op for op in ops if not (is_mark(op) and op.fn.loop in done)]  # type: ignore[attr-defined]
     earlier, made = {*_of_earlier(ops)}, TapeRewriter(tape)
-    for op in inputs_first([op for op in ops if op not in earlier]):
+    for op in inputs_first([op for op in ops if op not in earlier and not is_mark(op)]):
         made.push(op)
     made.table[tape.result.op] = made.variable(result)
     return made.finished()
