@@ -200,6 +200,7 @@ class _LoopEmitter:
                 raise UnsupportedOp("a loop-carried number that changes its type")
             return None if x.text == carried.text else (carried.text, x.text)
         x = self.inner_body.operand(x) if isinstance(x, KnownInts) else x
+        x = Splat(x, ()) if isinstance(x, Scalar) else x
         if not is_native_array(x) or x.shape != carried.shape:
             raise UnsupportedOp("a loop-carried array that changes its shape")
         if isinstance(x, View) and x.memory is carried.memory:
