@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -328,3 +328,96 @@ def test_lists_in_machine_code() -> None:
         for scale in SCALES:
             check(f, compiled, scale * W, d)
         assert compiled.explain().splitlines()[0].endswith("compiled natively, 1 trace")
+
+
+class Term(NamedTuple):
+    """An item of a list."""
+
+    place: int
+    weight: float
+
+
+def records(w, d):
+    s = 0.0
+    for r in d["records"]:
+        s = s + (penalty(r["x"] * w[0]) if r["event"] else w[r["group"]])
+    return s
+
+
+def terms(w, d):
+    return sum(penalty(t.weight * w[t.place]) if t.weight > 0 else w[0] for t in d["terms"])
+
+
+def changed_record(w, d):
+    s = 0.0
+    for r in d["records"]:
+        if r["x"] > 1.0:
+            r["x"] = 0.5
+        s = s + penalty(r["x"] * w[0])
+    return s
+
+
+def kept_record(w, d):
+    s, best = 0.0, None
+    for r in d["records"]:
+        if best is None or r["x"] * w[0] > best["x"] * w[0]:
+            best = r
+        s = s + penalty(r["x"] * w[1])
+    return s + best["x"] * w[2]
+
+
+def stored_record(w, d):
+    d["seen"].clear()
+    s = 0.0
+    for r in d["records"]:
+        if r["x"] > 0.0:
+            d["seen"].append(r)
+        s = s + penalty(r["x"] * w[1])
+    return s
+
+
+@pytest.mark.filterwarnings("ignore::wengert.NotCompiledWarning")
+@pytest.mark.parametrize("f", [records, terms, changed_record, kept_record, stored_record], ids=lambda f: f.__name__)
+def test_records_in_a_list_are_those_of_python(f: Any) -> None:
+    given, compiled = made(), wg.compile(wg.value_and_grad(f), native=False)
+    rows = [*zip(given["floats"], given["bools"], given["ints"], strict=True)]
+    data = {
+        "records": [{"x": x, "event": event, "group": group} for x, event, group in rows],
+        "terms": [Term(group, x) for x, _, group in rows],
+        "rows": 0,
+        "seen": [],
+    }
+    for scale in SCALES:
+        check(f, compiled, scale * W, data)
+        ours = copy.deepcopy(data)
+        compiled(scale * W, ours)
+        assert all([any([r is own for own in ours["records"]]) for r in ours["seen"]])
+    if f in (records, terms):
+        assert "takes either branch" in compiled.explain()
+        assert compiled.explain().splitlines()[0].endswith(", 1 trace")
+    data["records"][3]["event"] ^= True
+    data["terms"][3] = Term(0, 2.0)
+    check(f, compiled, W, data)
+
+
+def test_a_loop_around_one_that_became_free_is_rolled() -> None:
+    times = R.uniform(0.0, 3.0, 20)
+
+    def f(w):
+        s = 0.0
+        for t in times:
+            x = t
+            while abs(x - w[0] * np.sin(x) - t) > 1e-12:
+                x = x - (x - w[0] * np.sin(x) - t) / (1.0 - w[0] * np.cos(x))
+            s = s + np.cos(x * w[1])
+        return s
+
+    compiled = wg.compile(wg.value_and_grad(f), native=False)
+    for e in (0.2, 0.5):
+        w = np.array([e, 1.3])
+        value, w_bar = compiled(w)
+        assert value == pytest.approx(f(w), rel=1e-12)
+        steps = 1e-6 * np.eye(2)
+        np.testing.assert_allclose(w_bar, [(f(w + h) - f(w - h)) / 2e-6 for h in steps], rtol=1e-5)
+    (entries,) = compiled._entries.values()
+    assert len(entries[0].tape) < 400

@@ -18,6 +18,7 @@ from wengert.compiling.watched.guards import MUTABLE
 from wengert.compiling.watched.loop_states import is_compared_by_value
 from wengert.compiling.watched.outer_reads import give_up_at, reads_at, reads_here
 from wengert.compiling.watched.read_hooks import READ_HOOKS
+from wengert.compiling.watched.symbolic_ints import refuse_counter
 from wengert.compiling.watched.trusted import is_own_or_library_code
 from wengert.compiling.watched.watchable import is_same_value
 from wengert.errors import RefusedCallError
@@ -48,6 +49,8 @@ def _compare_identity(hook: str, right: Any, left: Any, site: Site | None) -> bo
             is_hidden = left is not right and asked
         if is_hidden:  # the code may have got a wrong answer already
             problem = "wg.compile cannot tell whether two values from outside the function are one object"
+            if reads.effects.learned.reads_tables:
+                refuse_counter(problem)
             raise recording.refuse(RefusedCallError(f"{users_line()}: {problem}"))  # type: ignore[union-attr]
         are_copyable = any([id(thing) in reads.copyable for thing in things])
         if are_copyable and is_same_value(left, right) and not is_own_or_library_code(frame):

@@ -78,6 +78,7 @@ class Heads:
         self.retyped = RetypedFloats()
         self.began: dict[Place, set[float]] = {}  # the floats with which variables begin that become np.float64
         self.tables: list[tuple[Any, Any]] = []  # from which loops read the arrays of lists, and these
+        self.dictionaries: dict[int, Any] = {}  # that stand for those of lists, by id, with what they held
         self.counters: list[Any] = []  # kept alive here: the shadow table keeps only ids
         self.liftable: dict[LoopRun, tuple[LoopKey, dict[Place, type]]] = {}  # only constants change in these
         self.restarts: Any = None  # whether the trace may begin again, with more lifts
@@ -113,7 +114,8 @@ class Heads:
         loop, before = self.loops.get(key, (None, None))
         if loop is None or self.seen > MOST_PARTS:
             return
-        loop.end = len(self.reads.recording.entries)
+        begin, loop.end = loop.end, len(self.reads.recording.entries)
+        loop.sizes.append(loop.end - begin)
         if head.is_for and not _only_counts(head, iterator) and type(iterator[0]) not in SYMBOLIC_ITERATORS:
             if may_be_symbolic(self.reads.recording, iterator[0]):
                 self.liftable[loop] = loop.key, {}
@@ -171,7 +173,8 @@ class Heads:
     def let_go(self) -> None:
         """Keep only what is asked of heads when the trace has ended."""
         self.reads = None
-        self.loops, self.constants, self.liftable, self.filled, self.counters, self.tables = {}, {}, {}, {}, [], []
+        self.loops, self.constants, self.liftable, self.filled = {}, {}, {}, {}
+        self.counters, self.tables, self.dictionaries = [], [], {}
 
     def id_of(self, thing: Any) -> int:
         """Return the id of a thing, which lives as long as the forms of states."""
@@ -278,7 +281,7 @@ class Heads:
         found: Lifts = {key: {**names} for key, names in self.lifted_before.items()}
         for loop, (key, names) in self.liftable.items():
             between = self.reads.recording.entries[loop.begin : loop.end]
-            if (of_any_type or loop.keeps_types) and _has_test(between):
+            if (of_any_type or loop.keeps_types) and (loop.forks or _has_test(between)):
                 found.setdefault(key, {}).update(names)
         return found
 

@@ -26,7 +26,13 @@ class LoopRun:
         self.keeps_types = True  # whether constants keep their types where they are lifted
         self.iterations = 0  # after which lifts might have freed it
         self.irregular = 0  # the number of last heads that differed in more than the variables
+        self.sizes: list[int] = []  # the number of entries between its heads
         self.lengths: dict[str, int] = {}  # of the lists to which it appends, at its last head
+
+    @property
+    def forks(self) -> bool:
+        """Whether iterations after the first record different calls: branches depend on constants."""
+        return len({*self.sizes[2:]}) > 1
 
 
 class LoopState(NamedTuple):

@@ -138,14 +138,23 @@ class SymbolicRows(SymbolicRange):
             refuse_counter("a loop changes the list that it runs over")
         return self.read(k, recorded_key(place))
 
+    def container(self, item: Any, parts: Sequence[Any]) -> Any:
+        """Return a tuple or dictionary like one of the items, which holds these parts."""
+        if type(item) is not dict:
+            return tuple.__new__(type(item), parts)
+        made = dict(zip(item, parts, strict=True))
+        self.reads.heads.dictionaries[id(made)] = made, parts
+        return self.reads.note_made(made, item)
+
     def column(self, items: Sequence[Any]) -> Callable[[int, Any], Any]:
         """Return the function that reads a part of the items, of which all are like these, at an index on the tape."""
         first, t = items[0], type(items[0])
         if all([item is first for item in items]):
             return lambda k, index: first
-        if t is tuple:
-            parts = [self.column(part) for part in zip(*items, strict=True)]
-            return lambda k, index: tuple([part(k, index) for part in parts])
+        if t in (tuple, dict) or _is_named_tuple(t):
+            rows = [item.values() if t is dict else tuple.__iter__(item) for item in items]
+            parts = [self.column(part) for part in zip(*rows, strict=True)]
+            return lambda k, index: self.container(items[k], [part(k, index) for part in parts])
         is_whole = t is int or t is bool or t is np.bool_
         table = np.array(items, float) if is_whole else record_call(ruled(np.array), ([*items],), {})
         if t is np.ndarray:
@@ -171,8 +180,10 @@ def has_columns(recording: Recording, items: Sequence[Any]) -> bool:
         return False
     if all([item is first for item in items]):
         return True
-    if t is tuple:
-        return len({*map(len, items)}) == 1 and all([has_columns(recording, part) for part in zip(*items, strict=True)])
+    if t is dict or t is tuple or _is_named_tuple(t):
+        rows = [item.values() if t is dict else tuple.__iter__(item) for item in items]
+        is_alike = len({tuple(item) if t is dict else len(item) for item in items}) == 1
+        return is_alike and all([has_columns(recording, part) for part in zip(*rows, strict=True)])
     if t is int:
         return all([-WHOLE <= item <= WHOLE for item in items])
     if t is np.ndarray:
@@ -180,6 +191,11 @@ def has_columns(recording: Recording, items: Sequence[Any]) -> bool:
     return (
         t is bool or t is np.bool_ or (t in (float, np.float64) and None not in [slot_of(recording, x) for x in items])
     )
+
+
+def _is_named_tuple(t: Any) -> bool:
+    """Whether a class is a named tuple class, whose items have no other attributes."""
+    return issubclass(t, tuple) and hasattr(t, "_fields") and not t.__dictoffset__
 
 
 def _is_row(recording: Recording, array: np.ndarray, like: np.ndarray) -> bool:
@@ -190,20 +206,20 @@ def _is_row(recording: Recording, array: np.ndarray, like: np.ndarray) -> bool:
 
 
 def check_tables(recording: Recording) -> None:
-    """Refuse a trace that writes into an item of a list which it read from a table, or that returns one."""
+    """Refuse a trace that writes into an item of a list which it read from tables, or that keeps or returns one."""
     reads: Any = recording.reads
     tables = reads.heads.tables
+    for made, parts in reads.heads.dictionaries.values():
+        if [*map(id, made.values())] != [*map(id, parts)]:
+            refuse_counter("a loop changes a dictionary of a list")
     for table, items in tables:
         if any([row.tobytes() != item.tobytes() for row, item in zip(table, items, strict=True)]):
             refuse_counter("a loop writes into an array of a list")
     owners = [owner_of(table) for table, _ in tables]
     for slot in reads.slots if tables else ():
         entry = recording.entries[slot]
-        if (
-            entry is not None
-            and isinstance(entry[1], np.ndarray)
-            and any([owner_of(entry[1]) is own for own in owners])
-        ):
+        made = None if entry is None else entry[1]
+        if isinstance(made, np.ndarray) and any([owner_of(made) is own for own in owners]):
             refuse_counter("it returns an array of a list")
 
 
