@@ -475,3 +475,45 @@ def test_a_loop_that_reads_a_differentiated_dictionary_takes_either_branch(f):
             np.testing.assert_array_equal(mine[name], theirs[name])
     if f is of_a_dictionary:
         assert compiled.explain().splitlines()[0].endswith((", 1 trace", ", 2 traces"))
+
+
+def bisected(p):
+    total = 0.0
+    for c in np.linspace(0.1, 1.0, 6):
+        low, high = 0.0, 5.0
+        for _ in range(50):
+            middle = 0.5 * (low + high)
+            if p[0] * middle + p[1] * middle**3 > c:
+                high = middle
+            else:
+                low = middle
+        total = total + middle * p[0] ** 2
+    return total
+
+
+def with_cells(p):
+    low, high = 0.0, 5.0
+
+    def last():
+        return 3.0 * low
+
+    for _ in range(30):
+        middle = 0.5 * (low + high)
+        if p[0] * middle > p[1]:
+            high = middle
+        else:
+            low = middle
+    return middle * p[0] ** 2 + last() * p[1] ** 2
+
+
+@pytest.mark.parametrize("f", [bisected, with_cells])
+def test_variables_that_are_equal_when_a_loop_ends_are_told_apart(f):
+    compiled = wg.compile(wg.value_and_grad(f), native=False)
+    for p in ([1.3, 0.7], [0.9, 1.6], [2.0, 0.3], [0.6, 0.65]):
+        p = np.array(p)
+        value, p_bar = compiled(p)
+        expected, expected_bar = wg.value_and_grad(f)(p)
+        assert value == expected
+        np.testing.assert_allclose(p_bar, expected_bar, rtol=1e-12)
+    assert "takes either branch" in compiled.explain()
+    assert all([len(entry.tape) < 120 for entries in compiled._entries.values() for entry in entries])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -165,7 +166,7 @@ class TreeBuilder(RecordedRuns):
             self.read_later(run)
             for j in self.grown:
                 self.find_items(run, j)
-        return self.last_end([rows[-1] for rows in self.iterations])
+        return self.last_end([rows[-1] for rows in self.iterations], self.past)
 
     def find_items(self, run: int, j: int) -> None:
         """Find the later reads of the list items that variable j had as its values.
@@ -185,12 +186,12 @@ class TreeBuilder(RecordedRuns):
                 if op is not values[-1]:
                     self.items[run].append((op, j, values.index(op)))
 
-    def last_end(self, rows: list[Iteration]) -> PathEnd:
-        """Return the end of all runs, of which these are the last iterations."""
+    def last_end(self, rows: list[Iteration], past: Collection[int] = ()) -> PathEnd:
+        """Return the end of all runs, of which these are the last iterations; nothing reads the variables in `past`."""
         items: set[Any] = {op for run in self.items for op, _, _ in run}
         items |= {v.op for run in self.lists for op, _ in run for v in op.references()}
         links = {
-            self.link([row], [op], is_read_later=True)
+            self.link([row], [op], is_read_later=True, past=past)
             for row in rows
             for op in self.read_later(row.run)
             if op in row.variables or op not in items
@@ -277,7 +278,9 @@ class TreeBuilder(RecordedRuns):
             self.constants[key] = tuple([Constant(known[run]) for run in range(len(self.cuts))])
         return OuterValue(self.number(self.constants[key]))
 
-    def link(self, rows: list[Iteration], ops: list[Any], is_read_later: bool = False) -> Link:
+    def link(
+        self, rows: list[Iteration], ops: list[Any], is_read_later: bool = False, past: Collection[int] = ()
+    ) -> Link:
         """Return the source (step, joined value, loop variable or outer value) that all rows share for these operands.
 
         What follows a join reads only values from there, or those that no variable holds there. What was computed
@@ -301,7 +304,7 @@ class TreeBuilder(RecordedRuns):
         if all([type(op) is Constant and _same_constant(op.val, ops[0].val) for op in ops]):
             ops = [ops[0]] * len(ops)  # states with other constants would differ
         pairs = [*zip(rows, ops, strict=True)]
-        kept = range(len(self.kept))
+        kept = [j for j in range(len(self.kept)) if j not in past]
         found: list[Link] = [LoopVariable(j) for j in kept if all([row.variables[j] is op for row, op in pairs])]
         outer = {given for given in self.given if all([given[row.run] is op for row, op in pairs])}
         is_computed = isinstance(ops[0], Call) or (type(ops[0]) is Constant and type(ops[0].val) is float)

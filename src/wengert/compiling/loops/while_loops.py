@@ -161,8 +161,10 @@ def _found_loops(
     place = {op: k for k, op in enumerate(ops)}
     traces = _traces_of(ops)
     last: list[dict[Any, int]] = [{} for _ in range(traces[-1] + 1)]
+    here = {ops[heads[0]].fn.loop for heads in loops}  # type: ignore[attr-defined]
     for k, op in enumerate(ops):
-        last[traces[k]].update({v.op: k for v in op.references()})
+        if not (is_mark(op) and op.fn.loop in here):  # type: ignore[attr-defined]
+            last[traces[k]].update({v.op: k for v in op.references()})
     last[-1][result] = len(ops)
     groups: dict[Any, list[list[int]]] = {}
     for heads in loops:

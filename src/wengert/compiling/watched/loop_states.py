@@ -84,6 +84,7 @@ class StateWalk:
         if iterator and type(iterator[0]) in SYMBOLIC_ITERATORS:
             forms[0, frame.f_code.co_name, "the next number of its range"] = [*map(self.form, iterator[0].counters)]
         fixed: list[int] = []
+        past: list[int] = []
         grown, lists = dict(head.grown), dict[str, list[Any]]()
         if head.fills:
             grown[COMPREHENSION], lists[COMPREHENSION] = 0, self.heads.filled[id(frame), head.number]
@@ -101,8 +102,9 @@ class StateWalk:
                     lists[name] = value
                     continue
                 is_fast = name in f.f_code.co_varnames and name not in f.f_code.co_cellvars
-                if is_fast and (depth or name not in head.set) and slot_of(self.recording, value) is not None:
-                    fixed.append(len(self.slots))
+                if is_fast and slot_of(self.recording, value) is not None:
+                    fixed += [len(self.slots)] * bool(depth or name not in head.set)
+                    past += [len(self.slots)] * (depth == 0 and name not in head.after)
                 try:
                     forms[depth, f.f_code.co_name, name] = self.form(value)
                 except IncomparableError as unknown:
@@ -123,7 +125,7 @@ class StateWalk:
             form = (GrownList, more, *map(self.form, last)) if is_alone else self.form(value)
             forms[0, frame.f_code.co_name, name] = form
         positions = frozenset(range(first, len(self.slots))) if lists else None
-        return LoopState(forms, tuple(self.slots), frozenset(fixed), positions, frozenset(self.given))
+        return LoopState(forms, tuple(self.slots), frozenset(fixed), positions, frozenset(self.given), frozenset(past))
 
     def form(self, value: Any) -> Any:
         """Return the form of a value. Code cannot distinguish states with equal forms in the same order."""

@@ -40,7 +40,7 @@ class LoopState(NamedTuple):
 
     `fixed` are the positions of the slots in variables that the loop does not set, `given` those of inputs that are
     arrays. `grown` are those of the last items of lists to which it only appends; None if there are no such
-    lists.
+    lists. `past` are those in variables that nothing reads after a `for` is exhausted.
     """
 
     forms: dict[VariableName, Any]
@@ -48,6 +48,7 @@ class LoopState(NamedTuple):
     fixed: frozenset[int] = frozenset()
     grown: frozenset[int] | None = None
     given: frozenset[int] = frozenset()
+    past: frozenset[int] = frozenset()
 
 
 class Mark:
@@ -92,6 +93,7 @@ class Head(Mark):
     ) -> None:
         self.loop, self.difference, self.left = loop, difference, left
         self.fixed, self.given, self.grown, self.number = state.fixed, state.given, state.grown, number
+        self.past = state.past
         self.integers = frozenset([k for k, slot in enumerate(state.slots) if slot in heads.integers])
         self.form = heads.number_of_forms(loop.key, state.forms)
         loop.irregular = loop.irregular + 1 if difference else 0
