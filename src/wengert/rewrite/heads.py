@@ -47,8 +47,8 @@ def set_apart(items: list[Any], places: int) -> tuple[list[Any], dict[int, LoopH
             is_for = _is_for(items, k)
             counts = is_for and not target_is_read(items, live, k)
             changes = set_within(items, loops[k]), grown_within(items, loops[k])
-            jump = next(i for i in items[k:] if isinstance(i, Instr))
-            after = live[place[jump.arg]] if is_for else live[k]
+            instr: Any = next(i for i in items[k:] if isinstance(i, Instr))
+            after = live[place[instr.arg]] if is_for else live[k]
             heads[len(made)] = at_heads[k] = LoopHead(
                 k, k, live[k], is_for, counts, *changes, after, *added.get(item, (0,))
             )

@@ -1,12 +1,32 @@
-"""Dead-code elimination across loop boundaries: unread calls, results, loop-carried values and arguments."""
+"""Dead-code elimination across loop boundaries: unread calls, results, loop-carried values and arguments.
+
+What a loop passes on unchanged is read from before the loop.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from wengert.compiling.graphs.to_tape import must_run
 from wengert.compiling.loops.open_loops import OpenLoop, Region, is_loop, loop_result
 from wengert.tape.ops import Call, Op, Variable, references
+
+
+def bypass_loops(region: Region) -> None:
+    """Have what a loop only passes on read from before the loop."""
+    for loop in region.loops():
+        bypass_loops(loop)
+    before: dict[Op | None, Any] = {}
+    for op in region.ops:
+        part = loop_result(op)
+        if part is not None and part[1] < part[0].carried:
+            given = part[0].inputs[len(part[0].steps) + part[1]]
+            if part[0].results[part[1]] == Variable(given):
+                value = part[0].argument_for(given)
+                before[op] = before.get(value.op, value) if isinstance(value, Variable) else value
+    if before:
+        region.rewrite(lambda v: before.get(v.op, v))
 
 
 def drop_dead_code(region: Region) -> None:
