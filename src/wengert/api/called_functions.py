@@ -16,6 +16,7 @@ from wengert.api.closed_programs import result_without_effects, with_outer_input
 from wengert.api.examples import MOST_BRANCHES, marked_program
 from wengert.api.gradient import vjp_of_call
 from wengert.api.reachable_state import State
+from wengert.api.tangents import jvp_of_call
 from wengert.api.taping import trace
 from wengert.batching.axes import Shared
 from wengert.batching.example import Program, as_outer_variables
@@ -128,24 +129,53 @@ class Branch:
         by_place = dict(zip(self.places, slopes[len(parts) :], strict=True))
         return [value, *slopes[: len(parts)], *[by_place.get(k, np.zeros(np.shape(v))) for k, v in enumerate(outer)]]
 
+    def curvature(
+        self, parts: Sequence[Any], outer: Sequence[Any], of_parts: Sequence[Any], of_outer: Sequence[Any]
+    ) -> list[Any]:
+        """Return the products of the second derivatives with a direction, in the order of `gradient`.
+
+        Errors: StaleTapeError if a guard fails.
+        """
+        directions = [np.asarray(x, float)[()] for x in (*of_parts, *[of_outer[place] for place in self.places])]
+        slopes = self._curvature_code(*parts, *[outer[place] for place in self.places], *directions)
+        by_place = dict(zip(self.places, slopes[len(parts) :], strict=True))
+        return [*slopes[: len(parts)], *[by_place.get(k, np.zeros(np.shape(v))) for k, v in enumerate(outer)]]
+
     @functools.cached_property
     def _gradient_code(self) -> Callable[..., list[Any]]:
-        given = [value_of(v) for v in self.tape.inputs]
+        return _derivative_code(self._gradient, self._inputs)
 
-        def gradient(*inputs: Any) -> Any:
-            of_result = lambda *inputs: _as_float(_with_results(self._result, as_traced(self.tape.play)(*inputs)))  # noqa: E731
-            value, pullback, _ = vjp_of_call(of_result, inputs, {}, tuple(range(len(inputs))), False, quiet=True)
-            if np.ndim(value) or np.iscomplexobj(value):
-                raise NotNativeError(f"the function that it calls returns a {type(value).__name__}, and no number")
-            return [value, *pullback(1.0)]
+    @functools.cached_property
+    def _curvature_code(self) -> Callable[..., list[Any]]:
+        count = len(self._inputs)
 
-        try:
-            with silent(), warnings.catch_warnings(action="ignore", category=NoPathWarning):
-                _, made = trace(gradient, *given)
-        except WengertError as error:
-            raise NotNativeError(f"its gradient cannot be traced: {error}") from error
-        made.delete(*made.find(np.shares_memory))  # the inputs lie in memory of their own
-        return optimised(made).compile("gradient")
+        def curvature(*given: Any) -> Any:
+            inputs, directions = given[:count], given[count:]
+            return jvp_of_call(self._gradient, inputs, {}, tuple(range(count)), directions, quiet=True)[1][1:]
+
+        return _derivative_code(curvature, [*self._inputs, *[np.ones(np.shape(x))[()] for x in self._inputs]])
+
+    @property
+    def _inputs(self) -> list[Any]:
+        return [value_of(v) for v in self.tape.inputs]
+
+    def _gradient(self, *inputs: Any) -> list[Any]:
+        of_result = lambda *inputs: _as_float(_with_results(self._result, as_traced(self.tape.play)(*inputs)))  # noqa: E731
+        value, pullback, _ = vjp_of_call(of_result, inputs, {}, tuple(range(len(inputs))), False, quiet=True)
+        if np.ndim(value) or np.iscomplexobj(value):
+            raise NotNativeError(f"the function that it calls returns a {type(value).__name__}, and no number")
+        return [value, *pullback(1.0)]
+
+
+def _derivative_code(f: Callable[..., Any], inputs: Sequence[Any]) -> Callable[..., list[Any]]:
+    """Return the code of a derivative. Errors: NotNativeError."""
+    try:
+        with silent(), warnings.catch_warnings(action="ignore", category=NoPathWarning):
+            _, made = trace(f, *inputs)
+    except WengertError as error:
+        raise NotNativeError(f"its derivative cannot be traced: {error}") from error
+    made.delete(*made.find(np.shares_memory))  # the inputs lie in memory of their own
+    return optimised(made).compile(f.__name__.strip("_"))
 
 
 def _as_float(value: Any) -> Any:

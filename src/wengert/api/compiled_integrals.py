@@ -12,7 +12,7 @@ from wengert.api.called_functions import Branch, CalledFunction, join_parts, kno
 from wengert.api.integral import Tolerance, integrals
 from wengert.errors import NotNativeError, StaleTapeError
 from wengert.hooks.classes import as_traced
-from wengert.hooks.solver_callbacks import is_traced, unseen
+from wengert.hooks.solver_callbacks import is_traced, order, unseen
 from wengert.recording.recording import calling
 from wengert.recording.session import active_recording
 from wengert.tape.ops import Constant
@@ -44,16 +44,48 @@ class IntegralCall(Sealed):
 
         def integrand(x: float) -> np.ndarray:
             value, _, *slopes = gradient(x, *args)
-            return np.concatenate([np.ravel(part) for part in (value, *slopes)])
+            return _one_vector([value, *slopes])
 
-        ends = zip((a, b), (-1.0, 1.0), self.moves, strict=True)
-        by_end = [
-            sign * gradient(float(end), *args)[0] if moves and np.isfinite(end) else 0.0 for end, sign, moves in ends
-        ]
+        by_end = [sign * gradient(float(end), *args)[0] if moves else 0.0 for end, sign, moves in self._ends(a, b)]
         value, *others = integrals(integrand, float(a), float(b), self.breaks, self.to, self._name)
         found = np.array([value, *by_end, *others])
         self._last = key, found
         return found.copy()
+
+    def curvature(self, values: Sequence[Any], direction: np.ndarray, missed: list[Any] | None = None) -> np.ndarray:
+        """Return the product of the second derivatives with a direction, both in the order of `slopes`.
+
+        The integral's second derivatives by an end and by a parameter are those of the integrand at the end.
+        Errors: as `slopes`.
+        """
+        missed, (a, b), end = [] if missed is None else missed, values[:2], 2 + self._count
+        args, outer, along, begin = values[2:end], values[end:], list[Any](), 2
+        for value in values[2:]:
+            along.append(direction[begin : begin + np.size(value)].reshape(np.shape(value))[()])
+            begin += np.size(value)
+        of_parts, of_outer = [0.0, *along[: self._count]], along[self._count :]
+        gradient = self.f.bound(outer, missed, Branch.gradient)
+        curvature = self.f.bound(outer, missed, lambda branch, *given: branch.curvature(*given, of_parts, of_outer))
+        others, by_end = np.zeros(0), [0.0, 0.0]
+        if along:
+            others = integrals(
+                lambda x: _one_vector(curvature(x, *args)[1:]), float(a), float(b), self.breaks, self.to, self._name
+            )
+        for k, (x, sign, moves) in enumerate(self._ends(a, b)):
+            if moves:
+                _, by_x, *slopes = gradient(float(x), *args)
+                others = others + sign * direction[k] * _one_vector(slopes)
+                by_end[k] = sign * (direction[k] * by_x + _one_vector(slopes) @ direction[2:])
+        return np.array([*by_end, *others])
+
+    def _ends(self, a: Any, b: Any) -> list[tuple[Any, float, bool]]:
+        """Return each end, the sign of the integrand there in the derivative, and whether the end moves."""
+        ends = zip((a, b), (-1.0, 1.0), self.moves, strict=True)
+        return [(end, sign, moves and bool(np.isfinite(end))) for end, sign, moves in ends]
+
+
+def _one_vector(parts: Sequence[Any]) -> np.ndarray:
+    return np.concatenate([np.zeros(0), *map(np.ravel, parts)])
 
 
 def integral_by_code(
@@ -68,7 +100,8 @@ def integral_by_code(
     """Return the integral of `f(x, *args)` from a to b, with its first derivative, by code for f and its gradient.
 
     It is recorded as the call `record_as(a, b, *args, *outer, call=call)`, with the values `outer` that f reads from
-    the trace around it; `call.slopes` returns the integral for these values, and its derivatives by them.
+    the trace around it. `call.slopes` returns the integral for these values, and its derivatives by them;
+    `call.curvature` returns products of its second derivatives with a direction.
 
     Parameters:
         record_as (callable): The function to record, which has a rule.
@@ -107,6 +140,9 @@ def integral_by_code(
                 values = [a, b, *parts, *outer]
                 try:
                     unseen(call.slopes, values, missed)
+                    if order() > 1:
+                        size = 2 + sum([np.size(value) for value in values[2:]])
+                        unseen(call.curvature, values, np.ones(size), missed)
                 except StaleTapeError as error:
                     if not missed:
                         raise NotNativeError(str(error)) from error

@@ -46,7 +46,7 @@ def integral(f: Any, a: Any, b: Any, args: Any, to: Tolerance, breaks: Any = ())
 
 
 def by_code(f: Any, a: Any, b: Any, args: Any, to: Tolerance, breaks: Any = ()) -> Any:
-    """The integral with its first derivative, by code for the integrand."""
+    """The integral with its first two derivatives, by code for the integrand."""
     from wengert.extend import integral_by_code  # which loads the compiler
 
     return integral_by_code(integral_value, f, a, b, breaks, args, to)
@@ -83,14 +83,31 @@ def push_integral_value(tangents, y, *values, call):
     return sum([np.sum(slope * tangent) for slope, tangent in pairs if tangent is not None])
 
 
+def integral_curvature(direction: Any, *values: Any, call: Any) -> Any:
+    """The product of the second derivatives of the integral with a direction."""
+    return unseen(call.curvature, values, direction)
+
+
 @vjp_rule(integral_slopes)
 def pull_slopes(y_bar, y, *values, call, wanted):
-    raise NotNativeError("compiled code has no second derivatives of integrals")
+    return tuple(by_value(integral_curvature(y_bar, *values, call=call), values))
 
 
 @jvp_rule(integral_slopes)
 def push_slopes(tangents, y, *values, call):
-    raise NotNativeError("compiled code has no second derivatives of integrals")
+    pairs = zip(tangents, values, strict=True)
+    direction = [np.zeros(np.size(x)) if dot is None else np.ravel(dot) for dot, x in pairs]
+    return integral_curvature(np.concatenate(direction), *values, call=call)
+
+
+@vjp_rule(integral_curvature)
+def pull_curvature(y_bar, y, direction, *values, call, wanted):
+    raise NotNativeError("compiled code has no third derivatives of integrals")
+
+
+@jvp_rule(integral_curvature)
+def push_curvature(tangents, y, direction, *values, call):
+    raise NotNativeError("compiled code has no third derivatives of integrals")
 
 
 def moved(f: Any, end: Any, args: Any) -> Any:
