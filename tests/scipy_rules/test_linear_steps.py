@@ -105,7 +105,7 @@ def test_batches(case: Any) -> None:
         np.testing.assert_allclose(found, [f(x, steps=case[2]) for x in batch])
 
 
-@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.parametrize("n", [2, 4, 7])
 def test_inverses_by_blocks(n: int) -> None:
     rng = np.random.default_rng(n)
     blocks = rng.normal(size=(3, 3, 7, n, n))
@@ -116,7 +116,7 @@ def test_inverses_by_blocks(n: int) -> None:
 
 @pytest.mark.parametrize("pivot", [0.0, 1e-14])
 def test_inverses_by_blocks_with_an_almost_singular_pivot(pivot: float) -> None:
-    blocks = 0.3 * np.ones((2, 2, 1, 1, 1))
-    blocks[0, 0] = pivot - 1.0
+    blocks = 0.3 * np.random.default_rng(0).normal(size=(2, 2, 1, 4, 4))
+    blocks[0, 0] = np.diag([pivot - 1.0, 0.1, 0.2, 0.3])
     with pytest.raises((RuntimeError, np.linalg.LinAlgError)):
         inverse_by_blocks([[*row] for row in blocks])

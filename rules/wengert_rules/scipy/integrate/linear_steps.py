@@ -14,6 +14,8 @@ from scipy.sparse.linalg import splu
 
 from wengert.extend import Sealed, batching, jvp_rule, linear, vjp_rule
 
+FEWEST = 4
+"""The fewest equations whose matrices are inverted by blocks."""
 ACCURATE = 1e-6
 """The largest relative error of inverses."""
 MOST = 1 << 25
@@ -114,7 +116,10 @@ def inverse_by_blocks(blocks: list[list[np.ndarray]]) -> np.ndarray:
     Inverses of small matrices and their products take less time than inverses of large ones.
     Errors: RuntimeError if a pivot is almost singular.
     """
-    count, (steps, n, _) = range(len(blocks)), blocks[0][0].shape
+    count, n = range(len(blocks)), blocks[0][0].shape[-1]
+    if n < FEWEST:
+        matrices = joined(blocks)
+        return np.linalg.inv(np.eye(matrices.shape[-1]) + matrices)
     x = np.cos(np.arange(len(blocks) * n)).reshape(-1, n, 1)
     product = np.concatenate([x[i] + sum([blocks[i][j] @ x[j] for j in count]) for i in count], axis=1)
     for k in count:
@@ -126,13 +131,19 @@ def inverse_by_blocks(blocks: list[list[np.ndarray]]) -> np.ndarray:
             for j in others:
                 blocks[i][j] -= blocks[i][k] @ blocks[k][j]
             blocks[i][k] = -blocks[i][k] @ pivot
-    parts = np.empty((steps, len(blocks), n, len(blocks), n))
-    for i, j in itertools.product(count, count):
-        parts[:, i, :, j] = blocks[i][j]
-    found = parts.reshape(steps, len(blocks) * n, -1)
+    found = joined(blocks)
     if not np.all(np.abs(found @ product - x.reshape(-1, 1)) <= ACCURATE):
         raise RuntimeError("a pivot is almost singular")
     return found
+
+
+def joined(blocks: list[list[np.ndarray]]) -> np.ndarray:
+    """Return the matrices of blocks, one for each step."""
+    (steps, n, _), count = blocks[0][0].shape, len(blocks)
+    parts = np.empty((steps, count, n, count, n))
+    for i, j in itertools.product(range(count), range(count)):
+        parts[:, i, :, j] = blocks[i][j]
+    return parts.reshape(steps, count * n, count * n)
 
 
 Product = Callable[[int, np.ndarray], np.ndarray]
