@@ -590,3 +590,31 @@ def test_a_loop_that_calls_what_is_computed_is_not_free(is_computed):
     read = {v.op: k for k, op in enumerate(ops) if isinstance(op, Call) for v in op.references()}
     found = find_while_loops(ops, {op: k for k, op in enumerate(ops)}, [heads], [read], [0] * len(ops))
     assert (not found) == is_computed
+
+
+def test_runs_with_other_constants_are_runs_of_one_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its derivative is constructed once."""
+
+    def f(x):
+        total = 0.0
+        for rate in (1.5, 1.7, 1.9):
+            y = x
+            while y < 20.0:
+                y = y * rate + 1.0
+            total = total + y
+        return total
+
+    found = []
+
+    def followed(ops: Any, made: Any, result: Any) -> Any:
+        found.extend([loop for _, loop in made])
+        return insert(ops, made, result)
+
+    insert = while_loops._insert_loops
+    monkeypatch.setattr(while_loops, "_insert_loops", followed)
+    compiled = wg.compile(wg.value_and_grad(f))
+    for x in (1.0, 0.7, 3.0, 12.0):
+        value, slope = compiled(x)
+        assert value == f(x)
+        assert slope == pytest.approx((f(x + 1e-6) - f(x - 1e-6)) / 2e-6, rel=1e-8)
+    assert len(found) == 3 and len({*found}) < 3
