@@ -585,3 +585,20 @@ def test_nests_in_functions_of_their_own(monkeypatch: pytest.MonkeyPatch, seed: 
             return
         if "plain" in (run.__kwdefaults__ or {}):  # not in part
             same(run(*args), tape.play(*args))
+
+
+@pytest.mark.parametrize("shape", [(), (5,)], ids=["numbers", "arrays"])
+def test_a_loop_reads_another_argument_in_each_iteration(shape: tuple[int, ...]) -> None:
+    def f(*values: Any) -> Any:
+        y = values[0] * 1.0
+        for v in values:
+            y = np.sin(y) * v + np.cos(v) * y - y * y * 0.1 + np.tanh(y + v) * v
+        return np.sum(y)
+
+    rng = np.random.default_rng(0)
+    first, second = [[0.5 * rng.normal(size=shape or None) for _ in range(30)] for _ in range(2)]
+    tape = wg.gradtape(f, *first).optimise()
+    run: Any = compile_native(tape, build=interpret_program)
+    assert run.state == "native code" and "for " in run.source
+    for given in (first, second):
+        same(run(*given), tape.play(*given))
