@@ -432,3 +432,24 @@ def test_what_numpy_warns_of_is_told_once(recwarn):
     g(5.0)
     assert [str(one.message) for one in recwarn.list] == expected
     assert "until its condition ends it" in g.explain()
+
+
+def test_integers_and_masks_that_are_read_before_and_after_a_loop_that_is_differentiated():
+    """They are computed again for the derivative, since no input of it can be other than a number or an array."""
+
+    def f(x, w):
+        order, above = np.argsort(w), w > 0.0
+
+        def loss(x):
+            t = x[0] * 1.0
+            for _ in range(50):
+                t = np.tanh(t) + np.sum(x[order][above]) * 0.1
+            return t
+
+        return wg.grad(loss)(x)[order] + above
+
+    compiled = wg.compile(f)
+    for seed in range(4):
+        x, w = np.random.default_rng(seed).normal(size=(2, 4))
+        np.testing.assert_allclose(compiled(x, w), f(x, w), rtol=1e-12)
+    assert "compiled" in compiled.explain().splitlines()[0]
