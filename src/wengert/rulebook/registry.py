@@ -133,7 +133,7 @@ class Registry:
 
         Not before those for functions of wengert's own, which are declared while the modules that rules need load.
         """
-        if not all([home_of(f).startswith("wengert.") for f in targets]):
+        if self._loader != threading.get_ident() and not all([home_of(f).startswith("wengert.") for f in targets]):
             self._as_one_change(self._companions.load_before)
 
     def skip(self, *distributions: str) -> None:
