@@ -21,10 +21,12 @@ from wengert.api.rulecheck import test_rrule
 from wengert.errors import GradientCheckError, RuleError, WengertError
 from wengert.values.callables import callable_name
 from wengert.values.specs import is_inexact
-from wengert_rules.recurrences import sums_onward
+from wengert_rules.recurrences import products_of_others, sums_onward
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "300"))
-CALLS = [sample for sample in SAMPLES if sample.f not in OF_MEMORY and sample.f is not sums_onward]  # rules call that
+OF_RULES = {sums_onward, products_of_others}
+"""Functions that rules call, never with single numbers."""
+CALLS = [sample for sample in SAMPLES if sample.f not in {*OF_MEMORY, *OF_RULES}]
 
 READING_BEYOND = {np.fft.irfft, np.fft.irfft2, np.fft.irfftn, np.fft.hfft}
 """What NumPy computes, of no numbers, from memory that was never written."""
