@@ -97,7 +97,8 @@ class NotUniform(Exception):
 def patterns_of(ops: Sequence[Op], place: dict[Op, int], runs: Sequence[Run], literals: list[Any]) -> list[LoopPattern]:
     """Return the patterns of runs, or of their uniform parts; append their literal arguments to `literals`.
 
-    A run that is not uniform, such as all rows of a triangle, is split where its iterations differ.
+    A run that is not uniform, such as all rows of a triangle, is split where its iterations differ. One whose integers
+    count in rows is split into these: it is a loop within another one.
     """
     found: list[LoopPattern] = []
     todo = [(run, 0) for run in reversed(runs)]
@@ -107,13 +108,33 @@ def patterns_of(ops: Sequence[Op], place: dict[Op, int], runs: Sequence[Run], li
             continue
         links = _AntiUnifier(ops, place, run, [other.run for other in found], literals)
         try:
-            found.append(LoopPattern(run, [links.column(j) for j in range(run.period)]))
+            pattern = LoopPattern(run, [links.column(j) for j in range(run.period)])
+            n = _row_length(pattern)
+            if n == run.count:
+                found.append(pattern)
+            else:
+                todo += [(Run(start, run.period, n), 0) for start in range(run.start, run.end, n * run.period)][::-1]
         except NotUniform as error:
             k = error.args[0]
             before = k + 1 if k < run.count // 2 else k
             after = Run(run.start + before * run.period, run.period, run.count - before)
             todo += [(after, splits + 1), (run._replace(count=before), splits + 1)]
     return found
+
+
+def _row_length(pattern: LoopPattern) -> int:
+    """Return after how many iterations all integers that are no counters of the run begin to count anew."""
+    links = [link for link in links_of(pattern) if type(link) in (ConstantPerIteration, ValuePerIteration)]
+    tables = [np.array(getattr(link, "values", [None])) for link in links]
+    count = pattern.run.count
+    if not tables or any([table.dtype != np.int64 for table in tables]):
+        return count
+    steps = np.diff(tables)
+    n = 1 + int(np.argmax((steps != steps[:, :1]).any(axis=0)))
+    if n < LEAST_COUNT or count % n or count // n < LEAST_COUNT:
+        return count
+    within = np.delete(steps, np.s_[n - 1 :: n], axis=1)
+    return n if (within == steps[:, :1]).all() else count
 
 
 _MOST_SPLITS = 12
