@@ -372,7 +372,7 @@ _OF_ARRAYS = (
     OpInfo("concatenate", (np.concatenate,), never_raises=True),
     OpInfo("stack", (np.stack,), never_raises=True),
     OpInfo("item", (np.ndarray.item,), cost=0),
-    OpInfo("tolist", (np.ndarray.tolist,)),
+    OpInfo("tolist", (np.ndarray.tolist, list)),
     OpInfo("getitem", (operator.getitem,)),
     OpInfo("setitem", (functional.setitem,)),
     OpInfo("additem", (functional.additem,)),

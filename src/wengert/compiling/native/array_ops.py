@@ -26,6 +26,6 @@ EMITTERS: dict[str, Callable[..., Any]] = {
     "slogdet": small_matrices.emit_slogdet, "det": small_matrices.emit_det,
     "cumsum": sequences.emit_cumsum, "searchsorted": sequences.emit_searchsorted,
     "nonzero": sequences.emit_nonzero, "where": sequences.emit_where, "flatnonzero": sequences.emit_flatnonzero,
-    "tril": small_matrices.emit_tril, "triu": small_matrices.emit_triu,
+    "tolist": views.emit_list, "tril": small_matrices.emit_tril, "triu": small_matrices.emit_triu,
 }  # fmt: skip
 """Emitters of calls, by the name of the operation: (body, op, values of the arguments) -> value of the call."""

@@ -27,6 +27,7 @@ from wengert.compiling.native.values import (
     ComputedArray,
     FlatMemory,
     KnownInts,
+    Rows,
     Scalar,
     Splat,
     UnsupportedOp,
@@ -256,6 +257,8 @@ class Body:
         if isinstance(fn, Variable):
             raise UnsupportedOp("a call of a computed function")
         args = [self.value(x) for x in op.args]
+        if info(fn).name != "total" and any([isinstance(x, Rows) for x in args]):
+            raise UnsupportedOp(f"{callable_name(fn)} of a list")
         if isinstance(fn, Loop):
             return emit_loop(self, op, *args)
         if _is_int64(op.val) and info(fn).name in INT_WORDS and not (op.guard or op.kwargs or _counts_bools(op)):

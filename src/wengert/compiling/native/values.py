@@ -218,6 +218,13 @@ class Splat:
         return self.number.kind
 
 
+@dataclass(frozen=True)
+class Rows:
+    """A list of the rows of an array, or of the numbers in it."""
+
+    whole: Any
+
+
 def splat_number(x: Any) -> Any:
     """Return the number of a Splat; other operands unchanged."""
     return x.number if isinstance(x, Splat) else x

@@ -22,6 +22,7 @@ from wengert.compiling.native.values import (
     Affine,
     ComputedArray,
     KnownInts,
+    Rows,
     Scalar,
     Splat,
     UnsupportedOp,
@@ -31,7 +32,7 @@ from wengert.compiling.native.values import (
     row_major,
     splat_number,
 )
-from wengert.compiling.ops import info
+from wengert.compiling.ops import FLOAT_KIND, info
 from wengert.tape.ops import Call, value_of
 from wengert.values import functional
 
@@ -290,6 +291,13 @@ def emit_array(body: Any, op: Call, parts: Any) -> Any:
     if not isinstance(parts, (tuple, list)) or op.val.dtype != np.float64:
         raise UnsupportedOp("np.array of anything but a list of floats")
     return array_of_parts(body, parts)
+
+
+def emit_list(body: Any, op: Call, x: Any) -> Rows:
+    """Return the list of the rows of an array; np.ndarray.tolist makes lists of rows as well."""
+    if not is_native_array(x) or x.kind != FLOAT_KIND or (len(x.shape) > 1 and op.fn is not list):
+        raise UnsupportedOp("a list of lists, or of anything but floats")
+    return Rows(x)
 
 
 def emit_copy(body: Any, op: Call, x: Any, order: Any) -> Any:
