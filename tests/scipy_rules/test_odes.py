@@ -732,6 +732,18 @@ def test_all_steps_of_a_failed_integration(method: str, counts: bool) -> None:
     np.testing.assert_allclose(wg.jacobian(at_times)(0.9), [0.0, 0.5 / 0.55**2, 0.8 / 0.28**2], rtol=1e-3)
 
 
+@pytest.mark.filterwarnings("ignore::wengert.NoPathWarning")
+@pytest.mark.parametrize("words", [{}, {"dense_output": True}, {"t_eval": [0.0]}], ids=["steps", "dense", "times"])
+@pytest.mark.parametrize("method", ["RK45", "DOP853", "Radau", "BDF", "LSODA"])
+def test_an_integration_over_no_time(method: str, words: dict[str, Any]) -> None:
+    def total(a):
+        return np.sum(integrate.solve_ivp(lambda t, y: a * y, (0.0, 0.0), [a], method, **words).y)
+
+    plain, (value, slope) = total(1.5), wg.value_and_grad(total)(1.5)
+    assert value == plain
+    assert slope == plain / 1.5  # SciPy returns the initial value twice, or no value at the times asked for
+
+
 @pytest.mark.parametrize("method", ["RK45", "DOP853", "Radau"])
 def test_many_slopes_that_read_no_state(method: str) -> None:
     """The pattern of their Jacobian has no entries."""
@@ -909,11 +921,12 @@ def test_odeint_that_gives_up(counts: bool) -> None:
         return integrate.odeint(f, [1.0], np.linspace(0.0, 2.0, 5), (a,))[:, 0]
 
     with pytest.warns(integrate.ODEintWarning):
-        rows(1.0)
+        wanted = rows(1.0)
     plain, calls[0] = calls[0], 0
     with pytest.warns(integrate.ODEintWarning), np.errstate(over="ignore"):
-        slopes = wg.jacobian(rows)(1.0)
+        values, slopes = wg.value_and_jacobian(rows)(1.0)
     assert calls[0] == plain
+    np.testing.assert_array_equal(values[:3], wanted[:3])
     assert slopes[0] == 0.0
     assert slopes[1] == pytest.approx(2.0, rel=1e-6)
     assert np.isnan(slopes[2:]).all()

@@ -209,9 +209,9 @@ def events_of(call: dict[str, Any], y0: Any) -> list[Any] | None:
     return None if any([g is None for g in found]) else found
 
 
-def ends_between(found: Any, steps: Steps) -> bool:
+def ends_between(found: Any, steps: Steps | None) -> bool:
     """Whether SciPy dropped the last step of a solution that an event ends."""
-    return found["sol"] is not None and len(found["sol"].ts) != len(steps.times)
+    return found["sol"] is not None and steps is not None and len(found["sol"].ts) != len(steps.times)
 
 
 def event_times(found: Any, events: list[Any], path: Path) -> list[Any] | None:

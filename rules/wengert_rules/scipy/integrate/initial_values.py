@@ -108,7 +108,7 @@ def solve_ivp(*given: Any, **words: Any) -> Any:
         ys += [np.nan * ys[-1]] * (len(times) - count)
         found["y"] = with_value(found["y"], np.stack(ys, axis=1))
         found["t"] = with_value(found["t"], np.array(times))
-    else:
+    elif len(found["t"]):
         at = call["t_eval"][: len(found["t"])]
         found["y"] = with_value(found["y"], np.stack([path(t) for t in at], axis=1))
         found["t"] = np.asarray(at)
