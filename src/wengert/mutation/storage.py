@@ -122,6 +122,8 @@ class Memory(MadeWhenRead):
 
     def _capture_simple(self, entry: Entry) -> None:
         bound, y, _, args, _, _ = entry
+        if "value" not in bound.residual_kinds and bound.reads_y != "value" and not self.recording.keep:
+            return
         for how, value in ((bound.reads_y, y), *zip(bound.residual_kinds, args, strict=True)):
             if (how == "value" or self.recording.keep) and isinstance(value, np.ndarray):
                 owner = owner_of(value)
