@@ -421,3 +421,22 @@ def test_a_loop_around_one_that_became_free_is_rolled() -> None:
         np.testing.assert_allclose(w_bar, [(f(w + h) - f(w - h)) / 2e-6 for h in steps], rtol=1e-5)
     (entries,) = compiled._entries.values()
     assert len(entries[0].tape) < 400
+
+
+def test_batches_of_other_integers_need_no_trace_each() -> None:
+    def loss(w, batch):
+        s = 0.0
+        for i, j, r in batch:
+            s = s + penalty(w[i] * w[j] - r)
+        return s
+
+    r, compiled = np.random.default_rng(5), wg.compile(wg.value_and_grad(loss), native=False)
+    w = r.normal(size=9)
+    for _ in range(12):
+        batch = [(*r.integers(0, 9, 2).tolist(), float(r.normal())) for _ in range(12)]
+        value, w_bar = compiled(w, batch)
+        assert value == pytest.approx(loss(w, batch), rel=1e-12)
+        steps = 1e-6 * np.eye(9)
+        differences = [(loss(w + h, batch) - loss(w - h, batch)) / 2e-6 for h in steps]
+        np.testing.assert_allclose(w_bar, differences, rtol=1e-5, atol=1e-7)
+    assert compiled.status.startswith("compiled")

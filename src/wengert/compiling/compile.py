@@ -186,8 +186,7 @@ class CompiledFunction(Remade, Wrapper):
         if self.settings.native:
             load_compiler()  # it registers classes, which a guard of an open trace would notice
         given = (*args, *kwargs.values())
-        changed = {entry.changed_integer(given) for entry in self._entries.get(key, ())} - {None}
-        self._learned.note_changes(changed)  # type: ignore[arg-type]
+        self._learned.note_changes({n for entry in self._entries.get(key, ()) for n in entry.changed_integers(given)})
         others, knew = self._entries_of_other_branches(key, given), len(self._learned)
         try:
             earlier = others[0].history[-1].heads if others else None

@@ -7,7 +7,7 @@ import itertools
 import linecache
 import re
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -191,15 +191,15 @@ class CompiledTrace:
 
     def failing_guard(self, args: tuple[Any, ...]) -> str | None:
         """Describe the first guard that fails for these arguments and the current outer values; None without one."""
-        guard = self._failing_guard(args)
+        guard = next(self._failing_guards(args), None)
         return guard and self.describe(guard)
 
-    def changed_integer(self, args: tuple[Any, ...]) -> str | None:
-        """Describe the integer, or array of integers, whose value is the first guard that fails; None without one."""
-        place = self.integers.get(self._failing_guard(args) or "")
-        return place and self.describe(place)
+    def changed_integers(self, args: tuple[Any, ...]) -> Iterator[str]:
+        """Describe the integers, and arrays of integers, whose values are the first guards that fail."""
+        for guard in itertools.takewhile(self.integers.__contains__, self._failing_guards(args)):
+            yield self.describe(self.integers[guard])
 
-    def _failing_guard(self, args: tuple[Any, ...]) -> str | None:
+    def _failing_guards(self, args: tuple[Any, ...]) -> Iterator[str]:
         names = {**self.names, **dict(zip(self.parameters, args, strict=True))}
         for guard in self.guards:
             try:
@@ -207,8 +207,7 @@ class CompiledTrace:
                     continue
             except (KeyError, IndexError, AttributeError, TypeError, ValueError):
                 pass
-            return guard
-        return None
+            yield guard
 
     @property
     def is_expired(self) -> bool:

@@ -156,7 +156,7 @@ class SymbolicRows(SymbolicRange):
             parts = [self.column(part) for part in zip(*rows, strict=True)]
             return lambda k, index: self.container(items[k], [part(k, index) for part in parts])
         is_whole = t is int or t is bool or t is np.bool_
-        table = np.array(items, float) if is_whole else record_call(ruled(np.array), ([*items],), {})
+        table = np.array(items, float) if is_whole else record_call(ruled(np.array), ([*map(float_of, items)],), {})
         if t is np.ndarray:
             self.reads.heads.tables.append((table, items))
         take = ruled(np.ndarray.item if t is not np.float64 and t is not np.ndarray else operator.getitem)
@@ -166,7 +166,7 @@ class SymbolicRows(SymbolicRange):
             if t is bool or t is np.bool_:
                 record_call(ruled(operator.ne), (made, 0.0), {})  # a guard
                 return items[k]
-            made = symbolic_int(self.reads.recording, made) if t is int else made
+            made = symbolic_int(self.reads.recording, made) if t is int or t is SymbolicInt else made
             _, original = self.reads.originals.get(id(items[k]), (None, items[k]))
             return self.reads.note_made(made, original)
 
@@ -188,8 +188,8 @@ def has_columns(recording: Recording, items: Sequence[Any]) -> bool:
         return all([-WHOLE <= item <= WHOLE for item in items])
     if t is np.ndarray:
         return first.ndim > 0 and all([_is_row(recording, item, first) for item in items])
-    return (
-        t is bool or t is np.bool_ or (t in (float, np.float64) and None not in [slot_of(recording, x) for x in items])
+    return t in (bool, np.bool_, SymbolicInt) or (
+        t in (float, np.float64) and None not in [slot_of(recording, x) for x in items]
     )
 
 
