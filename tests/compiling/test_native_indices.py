@@ -22,6 +22,7 @@ from wengert.values import functional
 RNG = np.random.default_rng(0)
 E = RNG.normal(size=(9, 4))
 CHARS, GRID, SMALL = RNG.integers(0, 9, 40), RNG.integers(-9, 9, (5, 40)), RNG.integers(0, 4, 40).astype(np.int32)
+IMAGE = RNG.normal(size=(10, 11))
 LISTED = [int(k) for k in CHARS]
 
 
@@ -279,3 +280,36 @@ def test_integers_from_floats() -> None:
         np.testing.assert_array_equal(run(x), f(x))
     for bad in (np.nan, np.inf, 1e16, -1e8):
         assert run(np.array([0.0, 1.0, bad, 1.0, 2.0])) is None
+
+
+def test_counters_of_inner_loops_begin_with_constants() -> None:
+    def swept(b: np.ndarray) -> Any:
+        x = np.zeros(12)
+        for _ in range(15):
+            for i in range(12):
+                s = b[i]
+                if i > 0:
+                    s = s + 0.4 * x[i - 1]
+                if i < 11:
+                    s = s + 0.4 * x[i + 1]
+                x[i] = s / 2.0
+        return x @ x
+
+    def windows(k: np.ndarray) -> Any:
+        total = 0.0
+        for i in range(7):
+            for j in range(8):
+                total = total + np.tanh(np.sum(IMAGE[i : i + 3, j : j + 3] * k)) ** 2
+        return total
+
+    for f, x in ((swept, RNG.normal(size=12)), (windows, RNG.normal(size=(3, 3)))):
+        gradient = wg.value_and_grad(f)
+        compiled = wg.compile(gradient, native=False)
+        compiled(x)
+        (entries,) = compiled._entries.values()
+        assert compile_native(entries[0].tape, "run", interpret_program).state == "native code"
+        for given in (x, -0.5 * x):
+            value, x_bar = by_python(entries[0].tape)(given)[:2]
+            assert value == pytest.approx(f(given), rel=1e-12)
+            h = 1e-6 * RNG.normal(size=x.shape)
+            assert np.sum(x_bar * h) == pytest.approx((f(given + h) - f(given - h)) / 2, rel=1e-5)

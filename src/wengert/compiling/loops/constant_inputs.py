@@ -7,7 +7,7 @@ from typing import Any
 from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.interface import AnyTape
 from wengert.tape.loops import Loop
-from wengert.tape.ops import Call, Input, Variable
+from wengert.tape.ops import Call, Constant, Input, Variable
 
 
 def inline_constants(tape: AnyTape) -> Any:
@@ -18,14 +18,20 @@ def inline_constants(tape: AnyTape) -> Any:
     return tape
 
 
+def _literal(x: Any) -> Any:
+    """Return the number that a variable is which is a constant one; any other argument unchanged."""
+    return x.op.val if isinstance(x, Variable) and type(x.op) is Constant and type(x.op.val) in (int, float) else x
+
+
 def _inline_in_loop(loop: Loop, args: tuple[Any, ...]) -> tuple[Loop, tuple[Any, ...]]:
     varying = len(loop.steps) + loop.carried
     new = TapeRewriter(loop.body)
     remaining: list[Any] = []
     for k, op in enumerate(loop.body):
         if isinstance(op, Input):
-            if k >= varying + (loop.ending == "number") and not isinstance(args[k], Variable):
-                new.table[op] = args[k]
+            given = _literal(args[k])
+            if k >= varying + (loop.ending == "number") and not isinstance(given, Variable):
+                new.table[op] = given
                 continue
             remaining.append(args[k])
         new.push(op)

@@ -15,6 +15,7 @@ from wengert.compiling.guard_check import check_guards_kept
 from wengert.compiling.loops.adjoint_code import UnsupportedLoopError, built_items
 from wengert.compiling.loops.deferred_reverse import Reverse, is_reverse
 from wengert.compiling.loops.loop_derivative import constructed_derivative
+from wengert.compiling.loops.periodicity import constant_key
 from wengert.compiling.loops.rolling import rolled
 from wengert.compiling.loops.while_loops import (
     is_mark,
@@ -172,12 +173,25 @@ def _derivative_tape(forward: _Forward, loops: bool) -> Any:
     free = _try(with_free_loops, forward.tape, forward.constants) if has_free else None
     without_heads(forward.tape)
     for tape in [forward.tape] if free is None else [free, forward.tape]:
+        _merge_equal(tape, forward.constants)
         whole = rolled(tape) if loops else tape
         if any([type(op.fn) is Loop for op in whole.calls]):
             found = _try(constructed_derivative, whole, len(forward.inputs), forward.seeds)
             if found is not None:
                 return found
     return _reverse_tape(forward, forward.tape)
+
+
+def _merge_equal(tape: Any, constants: list[int]) -> None:
+    """Have ops read the first of equal constants among the inputs, so that iterations which begin with them are alike.
+
+    Loops that may become free need them apart: each is the first value of a variable.
+    """
+    first: dict[Any, Variable] = {}
+    inputs = [tape.inputs[k] for k in constants]
+    same = {v.op: first.setdefault(constant_key(value_of(v)), v) for v in inputs}
+    for op in tape:
+        op.rewrite(lambda v: same.get(v.op, v))
 
 
 def _reverse_tape(forward: _Forward, tape: Tape) -> Any:

@@ -17,10 +17,12 @@ from wengert.compiling.guard_check import check_guards_kept, count_guards
 from wengert.compiling.loops.branch_code import UnsupportedTreeError
 from wengert.compiling.loops.branch_tree import WhileLoop, drop_unread_variables
 from wengert.compiling.loops.branching_loops import BranchingLoop
+from wengert.compiling.loops.constant_inputs import inline_constants
 from wengert.compiling.loops.loop_finder import find_while_loops, never_runs
 from wengert.compiling.loops.periodicity import static_spec
 from wengert.compiling.tape_rewriter import TapeRewriter, inputs_first, tape_with_ops
 from wengert.compiling.watched.marks import Earlier, Head, Mark
+from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Constant, Op, Variable
 from wengert.values import functional
 from wengert.values.identity_set import Functions
@@ -105,7 +107,9 @@ def fold_counters(tape: Any) -> Any:
     """Replace the integers that a tape computes from constants only, for loop counters, by these; return the tape."""
     known: dict[Any, Any] = {}
     kept: list[Op] = []
-    for op in tape:
+    for op in inline_constants(tape):
+        if isinstance(op, Call) and type(op.fn) is Loop:
+            op.fn = op.fn.with_body(fold_counters(op.fn.body))
         read = [v.op for v in op.references()]
         is_of_constants = all([type(v) is Constant or v in known for v in read])
         if isinstance(op, Call) and is_of_constants and (op.fn in _OF_COUNTERS or _continues(op, known)):
