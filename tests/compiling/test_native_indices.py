@@ -22,7 +22,6 @@ from wengert.values import functional
 RNG = np.random.default_rng(0)
 E = RNG.normal(size=(9, 4))
 CHARS, GRID, SMALL = RNG.integers(0, 9, 40), RNG.integers(-9, 9, (5, 40)), RNG.integers(0, 4, 40).astype(np.int32)
-IMAGE = RNG.normal(size=(10, 11))
 LISTED = [int(k) for k in CHARS]
 
 
@@ -283,7 +282,7 @@ def test_integers_from_floats() -> None:
 
 
 def test_counters_of_inner_loops_begin_with_constants() -> None:
-    def swept(b: np.ndarray) -> Any:
+    def swept(b: np.ndarray, _: Any) -> Any:
         x = np.zeros(12)
         for _ in range(15):
             for i in range(12):
@@ -295,21 +294,22 @@ def test_counters_of_inner_loops_begin_with_constants() -> None:
                 x[i] = s / 2.0
         return x @ x
 
-    def windows(k: np.ndarray) -> Any:
+    def windows(k: np.ndarray, image: np.ndarray) -> Any:
         total = 0.0
         for i in range(7):
             for j in range(8):
-                total = total + np.tanh(np.sum(IMAGE[i : i + 3, j : j + 3] * k)) ** 2
+                total = total + np.tanh(np.sum(image[i : i + 3, j : j + 3] * k)) ** 2
         return total
 
-    for f, x in ((swept, RNG.normal(size=12)), (windows, RNG.normal(size=(3, 3)))):
+    image = np.random.default_rng(7).normal(size=(10, 11))
+    for f, x in ((swept, np.sin(np.arange(12.0))), (windows, image[:3, :3].copy())):
         gradient = wg.value_and_grad(f)
         compiled = wg.compile(gradient, native=False)
-        compiled(x)
+        compiled(x, image)
         (entries,) = compiled._entries.values()
         assert compile_native(entries[0].tape, "run", interpret_program).state == "native code"
         for given in (x, -0.5 * x):
-            value, x_bar = by_python(entries[0].tape)(given)[:2]
-            assert value == pytest.approx(f(given), rel=1e-12)
-            h = 1e-6 * RNG.normal(size=x.shape)
-            assert np.sum(x_bar * h) == pytest.approx((f(given + h) - f(given - h)) / 2, rel=1e-5)
+            value, x_bar = by_python(entries[0].tape)(given, image)[:2]
+            assert value == pytest.approx(f(given, image), rel=1e-12)
+            h = 1e-6 * np.cos(np.arange(x.size)).reshape(x.shape)
+            assert np.sum(x_bar * h) == pytest.approx((f(given + h, image) - f(given - h, image)) / 2, rel=1e-5)

@@ -579,8 +579,9 @@ def test_a_loop_that_calls_what_is_computed_is_not_free(is_computed):
     """Of a function that stands on the tape nobody knows what it does in another iteration."""
     root, x, heads = Input(np.sqrt), Input(9.0), []
     ops: list[Op] = [root, x]
-    head = SimpleNamespace(past=frozenset(), is_all=True, same=True, fixed=frozenset(), grown=None, number=False, left=None, form=0,
-                           given=frozenset(), integers=frozenset(), heads=SimpleNamespace(past=frozenset(), written_like=()))  # fmt: skip
+    head = SimpleNamespace(is_all=True, same=True, fixed=frozenset(), grown=None, number=False, left=None, form=0,
+                           given=frozenset(), integers=frozenset(), past=frozenset(),
+                           heads=SimpleNamespace(written_like=()))  # fmt: skip
     while x.val > 1.1:
         heads.append(len(ops))
         ops.append(Call(head, [Variable(x)], val=None, guard=True))

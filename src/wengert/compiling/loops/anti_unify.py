@@ -127,7 +127,7 @@ def _row_length(pattern: LoopPattern) -> int:
     links = [link for link in links_of(pattern) if type(link) in (ConstantPerIteration, ValuePerIteration)]
     tables = [np.array(getattr(link, "values", [None])) for link in links]
     count = pattern.run.count
-    if not tables or any([table.dtype != np.int64 for table in tables]):
+    if not tables or any([table.dtype != np.int64 or table.ndim > 1 for table in tables]):
         return count
     steps = np.diff(tables)
     n = 1 + int(np.argmax((steps != steps[:, :1]).any(axis=0)))

@@ -31,7 +31,7 @@ def reader_of(value: Any) -> Any:
         return _read_partial
     if t in (set, frozenset):
         return _read_set
-    return _read_named_tuple if _is_named_tuple(t) else None
+    return _read_named_tuple if is_named_tuple(t) else None
 
 
 def _read_container(reads: Any, value: Any, accessor: str) -> Any:
@@ -103,7 +103,7 @@ def _read_set(reads: Any, value: Any, accessor: str) -> Any:
     return value
 
 
-def _is_named_tuple(t: Any) -> bool:
+def is_named_tuple(t: Any) -> bool:
     """Whether a class is a named tuple class, or a user class derived from one."""
     return issubclass(t, tuple) and hasattr(t, "_fields") and all(map(is_heap_type, t.__mro__[:-2]))
 

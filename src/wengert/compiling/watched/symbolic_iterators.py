@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.watched.containers import is_named_tuple
 from wengert.compiling.watched.symbolic_ints import (
     SymbolicInt,
     float_of,
@@ -151,7 +152,7 @@ class SymbolicRows(SymbolicRange):
         first, t = items[0], type(items[0])
         if all([item is first for item in items]):
             return lambda k, index: first
-        if t in (tuple, dict) or _is_named_tuple(t):
+        if t in (tuple, dict) or is_named_tuple(t):
             rows = [item.values() if t is dict else tuple.__iter__(item) for item in items]
             parts = [self.column(part) for part in zip(*rows, strict=True)]
             return lambda k, index: self.container(items[k], [part(k, index) for part in parts])
@@ -180,7 +181,7 @@ def has_columns(recording: Recording, items: Sequence[Any]) -> bool:
         return False
     if all([item is first for item in items]):
         return True
-    if t is dict or t is tuple or _is_named_tuple(t):
+    if t is dict or t is tuple or is_named_tuple(t):
         rows = [item.values() if t is dict else tuple.__iter__(item) for item in items]
         is_alike = len({tuple(item) if t is dict else len(item) for item in items}) == 1
         return is_alike and all([has_columns(recording, part) for part in zip(*rows, strict=True)])
@@ -191,11 +192,6 @@ def has_columns(recording: Recording, items: Sequence[Any]) -> bool:
     return t in (bool, np.bool_, SymbolicInt) or (
         t in (float, np.float64) and None not in [slot_of(recording, x) for x in items]
     )
-
-
-def _is_named_tuple(t: Any) -> bool:
-    """Whether a class is a named tuple class, whose items have no other attributes."""
-    return issubclass(t, tuple) and hasattr(t, "_fields") and not t.__dictoffset__
 
 
 def _is_row(recording: Recording, array: np.ndarray, like: np.ndarray) -> bool:
