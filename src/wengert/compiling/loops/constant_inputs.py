@@ -18,7 +18,7 @@ def inline_constants(tape: AnyTape) -> Any:
     return tape
 
 
-def _literal(x: Any) -> Any:
+def _number_itself(x: Any) -> Any:
     """Return the number that a variable is which is a constant one; any other argument unchanged."""
     return x.op.val if isinstance(x, Variable) and type(x.op) is Constant and type(x.op.val) in (int, float) else x
 
@@ -29,7 +29,7 @@ def _inline_in_loop(loop: Loop, args: tuple[Any, ...]) -> tuple[Loop, tuple[Any,
     remaining: list[Any] = []
     for k, op in enumerate(loop.body):
         if isinstance(op, Input):
-            given = _literal(args[k])
+            given = _number_itself(args[k])
             if k >= varying + (loop.ending == "number") and not isinstance(given, Variable):
                 new.table[op] = given
                 continue

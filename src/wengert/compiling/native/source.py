@@ -27,7 +27,7 @@ from wengert.compiling.native.values import (
     ComputedArray,
     FlatMemory,
     KnownInts,
-    Rows,
+    RowList,
     Scalar,
     Splat,
     UnsupportedOp,
@@ -257,7 +257,7 @@ class Body:
         if isinstance(fn, Variable):
             raise UnsupportedOp("a call of a computed function")
         args = [self.value(x) for x in op.args]
-        if info(fn).name != "total" and any([isinstance(x, Rows) for x in args]):
+        if info(fn).name != "total" and any([isinstance(x, RowList) for x in args]):
             raise UnsupportedOp(f"{callable_name(fn)} of a list")
         if isinstance(fn, Loop):
             return emit_loop(self, op, *args)

@@ -13,7 +13,7 @@ import numpy as np
 from wengert.compiling.graphs.vocabulary import axes_of
 from wengert.compiling.native.values import (
     Affine,
-    Rows,
+    RowList,
     Scalar,
     Splat,
     UnsupportedOp,
@@ -128,9 +128,9 @@ def emit_trace(body: Any, op: Call, x: Any) -> Any:
 
 def emit_total(body: Any, op: Call, parts: Any) -> Any:
     """Return the sum of a list of numbers, or of arrays of one shape, from left to right."""
-    if isinstance(parts, Rows) and type(op.val) in (float, np.float64):
+    if isinstance(parts, RowList) and type(op.val) in (float, np.float64):
         return body.level.reduce("0.0", "{0} + {1}", parts.whole, parts.whole.shape, 0, None)
-    if isinstance(parts, Rows) and type(op.val) is np.ndarray and parts.whole.shape[1:] == op.val.shape:
+    if isinstance(parts, RowList) and type(op.val) is np.ndarray and parts.whole.shape[1:] == op.val.shape:
         return emit_sum(body, op, parts.whole, 0)
     if type(parts) not in (tuple, list) or not parts:
         raise UnsupportedOp("sum of anything but a list")

@@ -219,7 +219,7 @@ class Splat:
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowList:
     """A list of the rows of an array, or of the numbers in it."""
 
     whole: Any

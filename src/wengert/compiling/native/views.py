@@ -22,7 +22,7 @@ from wengert.compiling.native.values import (
     Affine,
     ComputedArray,
     KnownInts,
-    Rows,
+    RowList,
     Scalar,
     Splat,
     UnsupportedOp,
@@ -293,11 +293,11 @@ def emit_array(body: Any, op: Call, parts: Any) -> Any:
     return array_of_parts(body, parts)
 
 
-def emit_list(body: Any, op: Call, x: Any) -> Rows:
+def emit_list(body: Any, op: Call, x: Any) -> RowList:
     """Return the list of the rows of an array; np.ndarray.tolist makes lists of rows as well."""
     if not is_native_array(x) or x.kind != FLOAT_KIND or (len(x.shape) > 1 and op.fn is not list):
         raise UnsupportedOp("a list of lists, or of anything but floats")
-    return Rows(x)
+    return RowList(x)
 
 
 def emit_copy(body: Any, op: Call, x: Any, order: Any) -> Any:
