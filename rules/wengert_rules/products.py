@@ -163,15 +163,15 @@ def from_end(x, axis, ndim):
 @vjp_rule(np.cross, broadcasts=True)
 def cross(y_bar, y, a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     """y = a × b  ⇒  ā = b* × ȳ,  b̄ = ȳ × a*, of the vectors along one axis; those of two numbers lie in a plane."""
-    axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis, axis, axis)
-    left, right = in_space(a, axisa), in_space(b, axisb)
-    if np.shape(a)[axisa] == np.shape(b)[axisb] == 2:
+    along_a, along_b = axisa if axis is None else axis, axisb if axis is None else axis
+    left, right = in_space(a, along_a), in_space(b, along_b)
+    if np.shape(a)[along_a] == np.shape(b)[along_b] == 2:
         up = np.reshape(y_bar, (*np.shape(y_bar), 1)) * np.array([0, 0, 1], y.dtype)
     else:
-        up = to_end(y_bar, axisc)
-    a_bar = np.cross(conj(right), up)[..., : np.shape(a)[axisa]]
-    b_bar = np.cross(up, conj(left))[..., : np.shape(b)[axisb]]
-    return from_end(a_bar, axisa, np.ndim(a)), from_end(b_bar, axisb, np.ndim(b))
+        up = to_end(y_bar, axisc if axis is None else axis)
+    a_bar = np.cross(conj(right), up)[..., : np.shape(a)[along_a]]
+    b_bar = np.cross(up, conj(left))[..., : np.shape(b)[along_b]]
+    return from_end(a_bar, along_a, np.ndim(a)), from_end(b_bar, along_b, np.ndim(b))
 
 
 def in_space(x, axis):

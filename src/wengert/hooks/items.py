@@ -266,7 +266,7 @@ def gathered(obj: Any) -> list[Any]:
     """Return the items of an object in a list. A trace that looks for loops sees the list grow."""
     items, found = iterable(obj, STATE.site), list[Any]()
     if type(items) is not types.GeneratorType:
-        return [*items]
+        return list(items)
     for item in items:  # C code would hide the list
         found.append(item)
     return found

@@ -26,6 +26,7 @@ from wengert.compiling.loops.constant_inputs import inline_constants
 from wengert.compiling.loops.periodicity import Run, is_move, runs_of
 from wengert.compiling.loops.residual_rows import PYTHON_NUMBERS, is_stacked, row_call
 from wengert.compiling.loops.rolled_body import push_loop
+from wengert.compiling.ops import info
 from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.interface import AnyTape
 from wengert.tape.loops import Loop
@@ -63,6 +64,8 @@ class _Roller(TapeRewriter):
         ops = list(tape)
         self.ops = sorted(ops, key=lambda op: isinstance(op, Call))  # inputs and constants first
         self.place = {op: k for k, op in enumerate(self.ops)}
+        queries = [op for op in ops if isinstance(op, Call) and info(op.fn).name == "memory_query"]
+        self.asked = {v.op for op in queries for v in op.references()}  # rows of a table are other memory
         self.literals: list[Any] = []
         self.values: dict[int, Variable] = {}
         self.stacks: dict[tuple[int, int], Variable] = {}
@@ -143,7 +146,7 @@ class _Roller(TapeRewriter):
         k, j = divmod(position - run.start, run.period)
         if k == run.count - 1:
             self.lasts[n][j] = None
-        elif is_stacked(self.ops[position].val):
+        elif is_stacked(self.ops[position].val) and self.ops[position] not in self.asked:
             self.kept[n][j] = None
         else:
             return n
