@@ -103,6 +103,8 @@ def watched_sharing(f: Any, reads: Reads) -> Callable[..., bool]:
     """Return the replacement of `np.may_share_memory`; it gives up on two arrays from outside, which may change."""
 
     def call(a: Any, b: Any, *args: Any, **kwargs: Any) -> bool:
+        for array in (a, b):
+            reads.heads.refuse_row(array)
         owners = [owner_of(array) if type(array) is np.ndarray else None for array in (a, b)]
         inputs = reads.effects.arrays.outer
         are_outer = [owner is None or id(owner) in inputs or reads.is_compared_array(owner) for owner in owners]

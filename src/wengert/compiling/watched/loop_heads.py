@@ -43,6 +43,7 @@ from wengert.rewrite.liveness import live_after
 from wengert.rewrite.loop_head import LoopHead
 from wengert.values.codes import original
 from wengert.values.sites import Site
+from wengert.values.views import owner_of
 
 MOST_IRREGULAR = 10
 """After how many iterations that all differ no joins are looked for in a loop."""
@@ -117,7 +118,7 @@ class Heads:
         begin, loop.end = loop.end, len(self.reads.recording.entries)
         loop.sizes.append(loop.end - begin)
         if head.is_for and not _only_counts(head, iterator) and type(iterator[0]) not in SYMBOLIC_ITERATORS:
-            if may_be_symbolic(self.reads.recording, iterator[0]):
+            if loop in self.liftable or may_be_symbolic(self.reads.recording, iterator[0]):
                 self.liftable[loop] = loop.key, {}
                 self.restart_if_needed(frame, loop, iterator)
             return
@@ -226,6 +227,11 @@ class Heads:
             elif issubclass(kind, np.ndarray) and type(value) is np.ndarray and value.size and value.flags.writeable:
                 first = (0,) * value.ndim
                 HOOKS["setitem"](value, first, lift_constant(self.reads.recording, value[first]), STATE.site)
+
+    def refuse_row(self, thing: Any) -> None:
+        """Refuse an array that a loop has read from a table: the array in the list has other memory."""
+        if type(thing) is np.ndarray and any([owner_of(thing) is owner_of(table) for table, _ in self.tables]):
+            refuse_counter("it asks about the memory of an array of a list")
 
     def lifted_items(self, loop: LoopRun, variable: VariableName) -> list[Any]:
         """Return lifted zeros, for the items of a list that an iteration before the first has appended."""

@@ -304,6 +304,7 @@ class Reads(Inputs):
 
     def array_attribute(self, array: np.ndarray, name: str, value: Any) -> Any:
         """Guard an attribute of an array from outside that tells of its memory."""
+        self.heads.refuse_row(array)
         found = [(accessor, outer.original) for accessor, outer in self.inputs.items() if outer.traced is array]
         found += [(accessor, own) for accessor, own, *_ in self._compared_arrays if own is array]
         for accessor, own in found:
