@@ -567,7 +567,7 @@ def test_numbers_beyond_those_of_floats_are_traced_anew():
 
 
 def test_explain_says_what_asks_for_the_number():
-    compiled = wg.compile(wg.grad(an_index))
+    compiled = wg.compile(wg.grad(a_key))
     compiled(3.0)
     assert "the loop runs the traced number of iterations: it changes n (" in compiled.explain()
     assert "a counter is used as a key" in compiled.explain()

@@ -440,3 +440,41 @@ def test_batches_of_other_integers_need_no_trace_each() -> None:
         differences = [(loss(w + h, batch) - loss(w - h, batch)) / 2e-6 for h in steps]
         np.testing.assert_allclose(w_bar, differences, rtol=1e-5, atol=1e-7)
     assert compiled.status.startswith("compiled")
+
+
+def indexed(w, d):
+    s, parts, weights = 0.0, [w[0], w[1], w[0] * w[2]], (0.5, 1.5, 2.5)
+    for k in range(len(d["floats"])):
+        i = d["ints"][k]
+        s = s + penalty(parts[i] * d["floats"][k] - d["floats"][-k]) * weights[k % 3]
+    return s
+
+
+def indexed_while_it_changes(w, d):
+    values, s = list(d["floats"]), 0.0
+    for k in range(len(values) - 1):
+        if values[k] * w[0] > 0.5:
+            values[k + 1] = values[k] * w[1]
+        s = s + penalty(values[k] * w[2])
+    return s
+
+
+def indexed_beyond_its_end(w, d):
+    s = 0.0
+    try:
+        for k in range(len(d["floats"]) + 2):
+            s = s + penalty(d["floats"][k] * w[0])
+    except IndexError:
+        s = s * w[1]
+    return s
+
+
+@pytest.mark.filterwarnings("ignore::wengert.NotCompiledWarning")
+@pytest.mark.parametrize("f", [indexed, indexed_while_it_changes, indexed_beyond_its_end], ids=lambda f: f.__name__)
+def test_items_at_counters_are_those_of_python(f: Any) -> None:
+    d, compiled = made(), wg.compile(wg.value_and_grad(f), native=False)
+    for scale in SCALES:
+        check(f, compiled, scale * W, d)
+    assert ("takes either branch" in compiled.explain()) == (f is indexed)
+    d["floats"][3], d["ints"][5] = 2.0, (d["ints"][5] + 1) % 3
+    check(f, compiled, W, d)

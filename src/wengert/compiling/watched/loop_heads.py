@@ -31,8 +31,13 @@ from wengert.compiling.watched.lifting import (
 from wengert.compiling.watched.loop_states import MOST_PARTS, IncomparableError, StateWalk, frames_of
 from wengert.compiling.watched.marks import Head, Join, LoopRun, LoopState, Mark
 from wengert.compiling.watched.retyped_floats import RetypedFloats, keeps_float
-from wengert.compiling.watched.symbolic_ints import lift_constant, refuse_counter
-from wengert.compiling.watched.symbolic_iterators import SYMBOLIC_ITERATORS, may_be_symbolic, symbolic_iterator
+from wengert.compiling.watched.symbolic_ints import float_of, lift_constant, recorded_key, refuse_counter
+from wengert.compiling.watched.symbolic_iterators import (
+    SYMBOLIC_ITERATORS,
+    column_reader,
+    may_be_symbolic,
+    symbolic_iterator,
+)
 from wengert.hooks.code_swap import HOOKS
 from wengert.hooks.items import gathered
 from wengert.recording.primitives import Primitive, ruled
@@ -79,6 +84,7 @@ class Heads:
         self.retyped = RetypedFloats()
         self.began: dict[Place, set[float]] = {}  # the floats with which variables begin that become np.float64
         self.tables: list[tuple[Any, Any]] = []  # from which loops read the arrays of lists, and these
+        self.readers: dict[int, Any] = {}  # of lists and tuples, by id, with what they held
         self.dictionaries: dict[int, Any] = {}  # that stand for those of lists, by id, with what they held
         self.counters: list[Any] = []  # kept alive here: the shadow table keeps only ids
         self.liftable: dict[LoopRun, tuple[LoopKey, dict[Place, type]]] = {}  # only constants change in these
@@ -175,7 +181,7 @@ class Heads:
         """Keep only what is asked of heads when the trace has ended."""
         self.reads = None
         self.loops, self.constants, self.liftable, self.filled = {}, {}, {}, {}
-        self.counters, self.tables, self.dictionaries = [], [], {}
+        self.counters, self.tables, self.dictionaries, self.readers = [], [], {}, {}
 
     def id_of(self, thing: Any) -> int:
         """Return the id of a thing, which lives as long as the forms of states."""
@@ -227,6 +233,18 @@ class Heads:
             elif issubclass(kind, np.ndarray) and type(value) is np.ndarray and value.size and value.flags.writeable:
                 first = (0,) * value.ndim
                 HOOKS["setitem"](value, first, lift_constant(self.reads.recording, value[first]), STATE.site)
+
+    def item(self, container: list[Any] | tuple[Any, ...], key: Any) -> Any:
+        """Return the item of a list or tuple at a symbolic integer, read from a table of all items."""
+        place = int(float_of(key))
+        container[place]  # may raise an IndexError
+        if id(container) not in self.readers:
+            read = column_reader(self.reads.recording, container)
+            self.readers[id(container)] = container, [*container], read
+        _, before, read = self.readers[id(container)]
+        if read is None or [*map(id, before)] != [*map(id, container)]:  # a table for each change would be quadratic
+            refuse_counter("a counter is used as a key")
+        return read(place, recorded_key(key))
 
     def refuse_row(self, thing: Any) -> None:
         """Refuse an array that a loop has read from a table: the array in the list has other memory."""

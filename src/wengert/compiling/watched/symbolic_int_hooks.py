@@ -137,6 +137,9 @@ def _counting_getitem(key: Any, container: Any, site: Site | None) -> Any:
     if type(container) is Sink and type(key) is int and key < 0:
         STATE.site = site
         return STATE.recording.reads.item_from_end(container, key)  # type: ignore[union-attr]
+    if type(key) is SymbolicInt and type(container) in (list, tuple):
+        STATE.site = site
+        return STATE.recording.reads.heads.item(container, key)  # type: ignore[union-attr]
     return WATCHING_HOOKS["getitem"](_key(container, key, site), container, site)
 
 

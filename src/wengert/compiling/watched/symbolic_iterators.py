@@ -174,6 +174,14 @@ class SymbolicRows(SymbolicRange):
         return read
 
 
+def column_reader(recording: Recording, items: Sequence[Any]) -> Callable[[int, Any], Any] | None:
+    """Return the function that reads an item of a list or tuple from tables; None if tables cannot hold the items."""
+    reads: Any = recording.reads
+    if len(items) < 2 or not reads.effects.learned.may_read_tables or not has_columns(recording, items):
+        return None
+    return SymbolicRows(recording, items).read
+
+
 def has_columns(recording: Recording, items: Sequence[Any]) -> bool:
     """Whether tables can hold the items of a list or tuple, one for each part of them."""
     first, t = items[0], type(items[0])
@@ -189,9 +197,7 @@ def has_columns(recording: Recording, items: Sequence[Any]) -> bool:
         return all([-WHOLE <= item <= WHOLE for item in items])
     if t is np.ndarray:
         return first.ndim > 0 and all([_is_row(recording, item, first) for item in items])
-    return t in (bool, np.bool_, SymbolicInt) or (
-        t in (float, np.float64) and None not in [slot_of(recording, x) for x in items]
-    )
+    return t in (bool, np.bool_, SymbolicInt, float, np.float64)
 
 
 def _is_row(recording: Recording, array: np.ndarray, like: np.ndarray) -> bool:
