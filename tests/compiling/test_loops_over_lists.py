@@ -231,8 +231,61 @@ def identical(w, d):
     return s
 
 
+def changed_dictionary(w, d):
+    s, parts = 0.0, dict(d["by_number"])
+    for v in parts.values():
+        s = s + penalty(v * w[0])
+        if v > 1.2:
+            parts[N - 1] = w[1]
+    return s
+
+
+def appended_last(w, d):
+    queue, s = list(d["floats"]), 0.0
+    for v in queue:
+        s = s + penalty(v * w[0])
+        if v == d["floats"][-1] and len(queue) < N + 3:
+            queue.append(w[1])
+    return s
+
+
+def pairs(w, d):
+    items, s = iter(d["array"]), 0.0
+    for a, b in zip(items, items, strict=False):
+        s = s + penalty(a * w[0]) * b
+    return s
+
+
+def rest(w, d):
+    items, s = enumerate(d["array"]), next(iter(d["floats"]))
+    for k, v in items:
+        s = s + penalty(v * w[0]) * k
+        if v > 1.0:
+            break
+    return s + next(items, (0, 0.0))[0] * w[1] + sum([v for _, v in items]) * w[2]
+
+
+def begun(w, d):
+    items = iter(d["array"])
+    s = next(items) * w[1]
+    for v in items:
+        s = s + penalty(v * w[0])
+    return s
+
+
+def of_other_length(w, d):
+    s = 0.0
+    try:
+        for a, b in zip(d["floats"], d["array"][:-3], strict=True):
+            s = s + penalty(a * w[0]) * b
+    except ValueError:
+        return s * w[1]
+    return s
+
+
 OTHERS = [
     broken_off, nested_comprehension, written, written_outside, appended, replaced, keys, names, identical,
+    changed_dictionary, appended_last, pairs, rest, begun, of_other_length,
 ]  # fmt: skip
 SCALES = (1.0, -1.0, 0.2, 2.5)
 

@@ -26,7 +26,7 @@ from wengert.compiling.watched.symbolic_ints import (
 from wengert.hooks.items import array_items
 from wengert.recording.primitives import ruled
 from wengert.recording.record import record_call
-from wengert.recording.recording import STATE, Recording
+from wengert.recording.recording import STATE, Recording, silent
 from wengert.recording.slots import slot_of
 from wengert.values.functional import WHOLE, iterations
 from wengert.values.views import owner_of
@@ -45,7 +45,7 @@ class SymbolicBounds:
         numbers = range(int(float_of(self.start)), int(float_of(self.stop)), self.step)
         if STATE.recording is None:
             return iter(numbers)
-        made = SymbolicRange(STATE.recording, iter(numbers), self.start)
+        made = SymbolicRange(STATE.recording, iter(numbers), numbers, self.start)
         ends = (self.stop, self.start) if self.step > 0 else (self.start, self.stop)
         made.number = record_integer_call(operator.sub, *ends)
         record_call(ruled(iterations), (float_of(made.number),), {})  # a guard, unless the loop becomes one in the code
@@ -55,15 +55,14 @@ class SymbolicBounds:
 class SymbolicRange:
     """A replacement of a range iterator that computes each number from the one before, on the tape.
 
-    `number` is its number of iterations, negative for none, if the tape computes that.
+    It advances the `given` iterator as well, which other code may hold. `number` is its number of iterations, negative
+    for none, if the tape computes that.
     """
 
     number: Any = None
 
-    def __init__(self, recording: Any, iterator: Any, start: Any = None) -> None:
-        _, (numbers,), *begun = iterator.__reduce__()
-        numbers = numbers[begun[0] if begun and begun[0] else 0 :]
-        self.iterator, self.step = iterator, numbers.step
+    def __init__(self, recording: Any, given: Any, numbers: range, start: Any = None) -> None:
+        self.given, self.step = given, numbers.step
         self.next = start if type(start) is SymbolicInt else lift_constant(recording, numbers.start)
 
     @property
@@ -75,11 +74,17 @@ class SymbolicRange:
         return self
 
     def __length_hint__(self) -> int:
-        return operator.length_hint(self.iterator)
+        return operator.length_hint(self.given)
 
     def __next__(self) -> Any:
-        number, expected = next(self.iterator), self.next
-        if number != int(float_of(expected)):
+        with silent():
+            item = next(self.given)
+        return self.take(item)
+
+    def take(self, item: Any) -> Any:
+        """Return the traced item that replaces the one which the given iterator returned."""
+        expected = self.next
+        if item != int(float_of(expected)):
             refuse_counter("other code advances the iterator of a loop")
         self.next = record_integer_call(operator.add, expected, self.step)
         return expected
@@ -88,56 +93,52 @@ class SymbolicRange:
 class SymbolicItems(SymbolicRange):
     """A replacement of an iterator over an array, which reads its items at a symbolic integer."""
 
-    def __init__(self, recording: Recording, array: np.ndarray) -> None:
-        super().__init__(recording, iter(range(len(array))))
+    def __init__(self, recording: Recording, given: Any, array: np.ndarray) -> None:
+        last = given.gi_frame.f_locals.get("i", -1)
+        super().__init__(recording, given, range(last + 1, len(array)))
         self.array = array
 
-    def __next__(self) -> Any:
-        return record_call(ruled(operator.getitem), (self.array, recorded_key(super().__next__())), {})
+    def __length_hint__(self) -> int:
+        return len(self.array) - int(float_of(self.next))
+
+    def take(self, item: Any) -> Any:
+        place = super().take(self.given.gi_frame.f_locals["i"])
+        return record_call(ruled(operator.getitem), (self.array, recorded_key(place)), {})
 
 
-class SymbolicTuples:
+class SymbolicTuples(SymbolicRange):
     """A replacement of a `zip` or `enumerate` of symbolic iterators."""
 
-    number = None
-
-    def __init__(self, parts: Sequence[Any]) -> None:
-        self.parts = parts
+    def __init__(self, given: Any, parts: Sequence[Any]) -> None:
+        self.given, self.parts = given, parts
 
     @property
     def counters(self) -> list[Any]:
-        """The symbolic integers that the next iteration reads."""
         return [counter for part in self.parts for counter in part.counters]
-
-    def __iter__(self) -> SymbolicTuples:
-        return self
 
     def __length_hint__(self) -> int:
         return min(map(operator.length_hint, self.parts))
 
-    def __next__(self) -> Any:
-        if not operator.length_hint(self):
-            raise StopIteration
-        return tuple([next(part) for part in self.parts])
+    def take(self, item: Any) -> Any:
+        return tuple([part.take(x) for part, x in zip(self.parts, item, strict=True)])
 
 
 class SymbolicRows(SymbolicRange):
-    """A replacement of an iterator over a list or tuple of like items, which reads them from tables."""
+    """A replacement of an iterator over a list, tuple or dictionary of like items, which reads them from tables."""
 
-    def __init__(self, recording: Recording, items: Sequence[Any]) -> None:
-        super().__init__(recording, iter(range(len(items))))
-        self.items, self.before = items, [*items]
+    def __init__(self, recording: Recording, given: Any, items: Sequence[Any]) -> None:
+        super().__init__(recording, given, range(len(items)))
+        self.before = [*items]
         reads: Any = recording.reads
         reads.effects.learned.reads_tables = True
         self.reads = reads
         self.read = self.column(self.before)
 
-    def __next__(self) -> Any:
-        place = super().__next__()
-        k = int(float_of(place))
-        if len(self.items) != len(self.before) or self.items[k] is not self.before[k]:
+    def take(self, item: Any) -> Any:
+        k = int(float_of(self.next))
+        if _ids_of(item) not in [*map(_ids_of, self.before[k : k + 1])]:
             refuse_counter("a loop changes the list that it runs over")
-        return self.read(k, recorded_key(place))
+        return self.read(k, recorded_key(super().take(k)))
 
     def container(self, item: Any, parts: Sequence[Any]) -> Any:
         """Return a tuple or dictionary like one of the items, which holds these parts."""
@@ -179,7 +180,12 @@ def column_reader(recording: Recording, items: Sequence[Any]) -> Callable[[int, 
     reads: Any = recording.reads
     if len(items) < 2 or not reads.effects.learned.may_read_tables or not has_columns(recording, items):
         return None
-    return SymbolicRows(recording, items).read
+    return SymbolicRows(recording, iter(items), items).read
+
+
+def _ids_of(item: Any) -> Any:
+    """Return what tells an item from others; an iterator over the items of a dictionary makes its tuples anew."""
+    return [*map(id, item)] if type(item) is tuple else id(item)
 
 
 def has_columns(recording: Recording, items: Sequence[Any]) -> bool:
@@ -230,17 +236,18 @@ SYMBOLIC_ITERATORS = (SymbolicRange, SymbolicItems, SymbolicTuples, SymbolicRows
 
 def symbolic_iterator(recording: Recording, iterator: Any) -> Any:
     """Return the replacement of an iterator that has not begun; None if there is none."""
-    t = type(iterator)
-    if t is _RANGE_ITERATOR:
-        return SymbolicRange(recording, iterator)
+    if type(iterator) is _RANGE_ITERATOR:
+        reduced: Any = iterator.__reduce__()
+        _, (numbers,), *begun = reduced
+        return SymbolicRange(recording, iterator, numbers[begun[0] if begun and begun[0] else 0 :])
     array = _array_behind(iterator)
     if array is not None:
-        return SymbolicItems(recording, array)
+        return SymbolicItems(recording, iterator, array)
     if (items := _items_behind(recording, iterator)) is not None:
-        return SymbolicRows(recording, items)
+        return SymbolicRows(recording, iterator, items)
     parts = _parts_of(iterator)
     found = [symbolic_iterator(recording, part) for part in parts]
-    return SymbolicTuples(found) if parts and None not in found else None
+    return SymbolicTuples(iterator, found) if parts and None not in found else None
 
 
 def may_be_symbolic(recording: Recording, iterator: Any) -> bool:
