@@ -313,3 +313,25 @@ def test_counters_of_inner_loops_begin_with_constants() -> None:
             assert value == pytest.approx(f(given, image), rel=1e-12)
             h = 1e-6 * np.cos(np.arange(x.size)).reshape(x.shape)
             assert np.sum(x_bar * h) == pytest.approx((f(given + h, image) - f(given - h, image)) / 2, rel=1e-5)
+
+
+def test_sums_of_lists_of_rows() -> None:
+    def numbers(w: np.ndarray, given: np.ndarray) -> Any:
+        return sum([w[0], *[np.sin(v * w[0]) * w[1] for v in given[0]], w[1] ** 2])
+
+    def arrays(w: np.ndarray, given: np.ndarray) -> Any:
+        return np.sum(sum([w * 2.0] + [np.sin(v * w[0]) * w[1] for v in given.T]) ** 2)
+
+    given = np.cos(np.arange(60.0)).reshape(2, 30)
+    for f in (numbers, arrays):
+        compiled = wg.compile(wg.value_and_grad(f), native=False)
+        w = np.array([1.2, 0.7])
+        compiled(w, given)
+        (entries,) = compiled._entries.values()
+        assert compile_native(entries[0].tape, "run", interpret_program).state == "native code"
+        for scale in (1.0, -0.5):
+            value, w_bar = by_python(entries[0].tape)(scale * w, given)[:2]
+            assert value == pytest.approx(f(scale * w, given), rel=1e-12)
+            steps = 1e-6 * np.eye(2)
+            expected = [(f(scale * w + h, given) - f(scale * w - h, given)) / 2e-6 for h in steps]
+            np.testing.assert_allclose(w_bar, expected, rtol=1e-5)

@@ -37,6 +37,7 @@ from wengert.compiling.native.values import (
     number_literal,
     splat_number,
 )
+from wengert.compiling.native.views import join_lists
 from wengert.compiling.ops import BOOL_KIND, FLOAT_KIND, ScalarOp, info, scalar_op
 from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import last_readers
@@ -257,6 +258,8 @@ class Body:
         if isinstance(fn, Variable):
             raise UnsupportedOp("a call of a computed function")
         args = [self.value(x) for x in op.args]
+        if fn is operator.add and type(op.val) is list:
+            return join_lists(self, op, args)
         if info(fn).name != "total" and any([isinstance(x, RowList) for x in args]):
             raise UnsupportedOp(f"{callable_name(fn)} of a list")
         if isinstance(fn, Loop):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -298,6 +299,19 @@ def emit_list(body: Any, op: Call, x: Any) -> RowList:
     if not is_native_array(x) or x.kind != FLOAT_KIND or (len(x.shape) > 1 and op.fn is not list):
         raise UnsupportedOp("a list of lists, or of anything but floats")
     return RowList(x)
+
+
+def join_lists(body: Any, op: Call, parts: Sequence[Any]) -> RowList:
+    """Return the list that consists of lists of rows, and of lists of numbers or arrays."""
+    arrays = [body.operand(part.whole if isinstance(part, RowList) else array_of_parts(body, part)) for part in parts]
+    if not all(map(is_native_array, arrays)) or len({x.shape[1:] for x in arrays}) != 1:
+        raise UnsupportedOp("lists of unlike items")
+    whole = body.level.new_array((len(op.val), *arrays[0].shape[1:]))
+    begin = 0
+    for x in arrays:
+        _fill_part(body, whole, slice(begin, begin + x.shape[0]), x)
+        begin += x.shape[0]
+    return RowList(whole)
 
 
 def emit_copy(body: Any, op: Call, x: Any, order: Any) -> Any:
