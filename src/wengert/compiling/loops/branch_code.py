@@ -88,6 +88,7 @@ class BranchCode:
         """Write the call of a step."""
         op = step.op
         args, kwargs = with_variables((step.args, step.kwargs), self.value, Link)
+        self.loop.guards += [op] * guard
         return self.code.push(Call(op.fn, args, kwargs, op.val, op.site, guard=guard))
 
     def run(self, fork: Fork, wanted: Sequence[Any]) -> list[Any]:

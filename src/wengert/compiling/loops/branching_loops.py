@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.guard_check import GuardCount
 from wengert.compiling.loops.affine_forms import AffineForm, counters_of, integer_outside
 from wengert.compiling.loops.body_code import BodyCode, closed_tape, input_like
 from wengert.compiling.loops.branch_code import ANY, GOES_ON, BranchCode, UnsupportedTreeError
@@ -74,6 +75,7 @@ class BranchingLoop:
                     self.begun[self.results[k]] = input_like(op)
         wanted = [*self.begun]
         self.outer: dict[Link, Variable] = {}
+        self.guards: list[Op] = []  # whose tests the body repeats
         code = BranchCode(self)
         ends = code.run(one.tree, wanted)
         after = dict(zip(wanted, ends, strict=True))
@@ -116,7 +118,9 @@ class BranchingLoop:
         numbers = {} if self.one.number is None else {NUMBER: input_like(self.one.op_of(self.one.number))}
         self.given = [*counting, *self.begun, *numbers, *fixed, *self.outer]
         known: dict[Any, Any] = {**self.forms, **self.begun, **numbers, **self.outer}
-        body: Tape = rolled(closed_tape([known[given].op for given in self.given], code, ends))
+        made = closed_tape([known[given].op for given in self.given], code, ends)
+        GuardCount(self.guards, self.guards).check_kept(GuardCount(made))
+        body: Tape = rolled(made)
         return body
 
     def integer(self, form: AffineForm) -> Any:
