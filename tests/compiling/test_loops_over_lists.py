@@ -283,7 +283,54 @@ def of_other_length(w, d):
     return s
 
 
+def record_lent(w, d):
+    parts = [{"x": v * w[0]} for v in d["floats"]]
+    s, one = 0.0, parts[7]
+    for part in parts:
+        before = one["x"]
+        one["x"] = before * 2.0
+        s = s + penalty(part["x"])
+        one["x"] = before
+    return s
+
+
+def best_record_lent(w, d):
+    parts = [{"x": v * w[0]} for v in d["floats"]]
+    s, best = 0.0, {"x": 0.0 * w[0]}
+    for part in parts:
+        s = s + penalty(part["x"])
+        best = part if part["x"] > best["x"] else best
+    before = best.pop("x")
+    best.update(x=2.0 * before)
+    s = s + sum([part["x"] for part in parts])
+    best.update(x=before)
+    return s
+
+
+def int_row_lent(w, d):
+    s = 0.0
+    given = [r + 1 for r in d["int_rows"]]
+    one = given[7]
+    for r in given:
+        one[0] += 1
+        s = s + penalty(r[0] * w[0] + r[1] * w[1])
+        one[0] -= 1
+    return s
+
+
+def row_lent(w, d):
+    given = [r * w for r in d["rows"]]
+    s, one = 0.0, given[7]
+    for r in given:
+        s = s + penalty(r @ w)
+    one *= 2.0
+    s = s + sum([r.sum() for r in given])
+    one /= 2.0
+    return s
+
+
 OTHERS = [
+    record_lent, best_record_lent, int_row_lent, row_lent,
     broken_off, nested_comprehension, written, written_outside, appended, replaced, keys, names, identical,
     changed_dictionary, appended_last, pairs, rest, begun, of_other_length,
 ]  # fmt: skip

@@ -5,6 +5,7 @@ The items of an array are read at a symbolic integer, those of a list or tuple f
 
 from __future__ import annotations
 
+import itertools
 import operator
 import sys
 import types
@@ -145,7 +146,7 @@ class SymbolicRows(SymbolicRange):
         if type(item) is not dict:
             return tuple.__new__(type(item), parts)
         made = dict(zip(item, parts, strict=True))
-        self.reads.heads.dictionaries[id(made)] = made, parts
+        self.reads.heads.dictionaries[id(made)] = made, made.copy()
         return self.reads.note_made(made, item)
 
     def column(self, items: Sequence[Any]) -> Callable[[int, Any], Any]:
@@ -154,13 +155,15 @@ class SymbolicRows(SymbolicRange):
         if all([item is first for item in items]):
             return lambda k, index: first
         if t in (tuple, dict) or is_named_tuple(t):
+            self.reads.heads.records.update({id(item): (item, item.copy()) for item in items if t is dict})
             rows = [item.values() if t is dict else tuple.__iter__(item) for item in items]
             parts = [self.column(part) for part in zip(*rows, strict=True)]
             return lambda k, index: self.container(items[k], [part(k, index) for part in parts])
         is_whole = t is int or t is bool or t is np.bool_
         table = np.array(items, float) if is_whole else record_call(ruled(np.array), ([*map(float_of, items)],), {})
         if t is np.ndarray:
-            self.reads.heads.tables.append((table, items))
+            self.reads.recording.memory.capture([table, *items])  # it logs writes into them from now on
+            self.reads.heads.tables.append((table, items, len(self.reads.recording.entries)))
         take = ruled(np.ndarray.item if t is not np.float64 and t is not np.ndarray else operator.getitem)
 
         def read(k: int, index: Any) -> Any:
@@ -217,13 +220,15 @@ def check_tables(recording: Recording) -> None:
     """Refuse a trace that writes into an item of a list which it read from tables, or that keeps or returns one."""
     reads: Any = recording.reads
     tables = reads.heads.tables
-    for made, parts in reads.heads.dictionaries.values():
-        if [*map(id, made.values())] != [*map(id, parts)]:
-            refuse_counter("a loop changes a dictionary of a list")
-    for table, items in tables:
-        if any([row.tobytes() != item.tobytes() for row, item in zip(table, items, strict=True)]):
+    for thing, before in (*reads.heads.dictionaries.values(), *reads.heads.records.values()):
+        if [*map(id, itertools.chain(*thing.items()))] != [*map(id, itertools.chain(*before.items()))]:
+            reads.heads.refuse_write(thing)
+    for table, items, begin in tables:
+        written = {id(owner_of(array)) for at, array, *_ in recording.memory.undo if at >= begin}
+        is_written = not written.isdisjoint([id(owner_of(array)) for array in (table, *items)])
+        if is_written or any([row.tobytes() != item.tobytes() for row, item in zip(table, items, strict=True)]):
             refuse_counter("a loop writes into an array of a list")
-    owners = [owner_of(table) for table, _ in tables]
+    owners = [owner_of(table) for table, _, _ in tables]
     for slot in reads.slots if tables else ():
         entry = recording.entries[slot]
         made = None if entry is None else entry[1]
