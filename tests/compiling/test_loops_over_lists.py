@@ -283,6 +283,13 @@ def of_other_length(w, d):
     return s
 
 
+def identical_pairs(w, d):
+    s, one = 0.0, d["tuples"][7]
+    for part, again in zip(d["tuples"], d["tuples"], strict=True):
+        s = s + penalty(part[1] * w[0]) + (10 * w[0] if part is one else 0.0) + (part is again) * w[1]
+    return s + (part is d["tuples"][-1]) * w[2]
+
+
 def record_lent(w, d):
     parts = [{"x": v * w[0]} for v in d["floats"]]
     s, one = 0.0, parts[7]
@@ -330,7 +337,7 @@ def row_lent(w, d):
 
 
 OTHERS = [
-    record_lent, best_record_lent, int_row_lent, row_lent,
+    identical_pairs, record_lent, best_record_lent, int_row_lent, row_lent,
     broken_off, nested_comprehension, written, written_outside, appended, replaced, keys, names, identical,
     changed_dictionary, appended_last, pairs, rest, begun, of_other_length,
 ]  # fmt: skip

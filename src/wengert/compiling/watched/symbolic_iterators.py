@@ -144,10 +144,11 @@ class SymbolicRows(SymbolicRange):
     def container(self, item: Any, parts: Sequence[Any]) -> Any:
         """Return a tuple or dictionary like one of the items, which holds these parts."""
         if type(item) is not dict:
-            return tuple.__new__(type(item), parts)
-        made = dict(zip(item, parts, strict=True))
-        self.reads.heads.dictionaries[id(made)] = made, made.copy()
-        return self.reads.note_made(made, item)
+            made: Any = tuple.__new__(type(item), parts)
+        else:
+            made = dict(zip(item, parts, strict=True))
+            self.reads.heads.dictionaries[id(made)] = made, made.copy()
+        return self.reads.note_made(made, self.reads.original_of(item))
 
     def column(self, items: Sequence[Any]) -> Callable[[int, Any], Any]:
         """Return the function that reads a part of the items, of which all are like these, at an index on the tape."""
@@ -172,8 +173,7 @@ class SymbolicRows(SymbolicRange):
                 record_call(ruled(operator.ne), (made, 0.0), {})  # a guard
                 return items[k]
             made = symbolic_int(self.reads.recording, made) if t is int or t is SymbolicInt else made
-            _, original = self.reads.originals.get(id(items[k]), (None, items[k]))
-            return self.reads.note_made(made, original)
+            return self.reads.note_made(made, self.reads.original_of(items[k]))
 
         return read
 
