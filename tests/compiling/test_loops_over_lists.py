@@ -585,3 +585,32 @@ def test_items_at_counters_are_those_of_python(f: Any) -> None:
     assert ("takes either branch" in compiled.explain()) == (f is indexed)
     d["floats"][3], d["ints"][5] = 2.0, (d["ints"][5] + 1) % 3
     check(f, compiled, W, d)
+
+
+@pytest.mark.filterwarnings("ignore::wengert.NotCompiledWarning")
+def test_ids_are_those_of_python_beside_a_counter() -> None:
+    data = {"floats": made()["floats"], "a": "".join("hello"), "b": None}
+    data["b"] = data["a"]
+
+    def f(w):
+        s = 0.0
+        for k, v in enumerate(data["floats"]):
+            s = s + (v * w[0] * k if v * w[1] > 0.0 else w[2] * v * v)
+            if k > 3:
+                s = s + 0.1 * (id(data["a"]) == id(data["b"]))
+        return s
+
+    def g(w):
+        s, given = 0.0, [r * w for r in ROWS]
+        for r in given:
+            s = s + penalty(r @ w)
+        return s + len({id(r) for r in [*given, r]}) * w[1]
+
+    compiled, compiled_g = [wg.compile(wg.value_and_grad(h), native=False) for h in (f, g)]
+    for b in (data["a"], "".join(["hel", "lo"]), data["a"]):
+        data["b"] = b
+        assert compiled(W)[0] == pytest.approx(f(W), rel=1e-12)
+        assert compiled_g(W)[0] == pytest.approx(g(W), rel=1e-12)
+
+
+ROWS = [*R.normal(size=(N, 3))]

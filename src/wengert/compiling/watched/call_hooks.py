@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
 import types
 import warnings
 import weakref
@@ -42,6 +41,7 @@ from wengert.compiling.watched.read_hooks import (
 from wengert.compiling.watched.refused_calls import check_call, public_name, refused_call
 from wengert.compiling.watched.texts import PARSERS, watched_evaluation, watched_parser
 from wengert.compiling.watched.trusted import (
+    calling_frame,
     is_engine_code,
     is_inside_library,
     is_tensor_function,
@@ -73,7 +73,7 @@ from wengert.values.sites import Site
 
 def watch_resolve(f: Any, site: Site | None = None) -> Any:
     """Resolve a callable in a watched trace, and check that a kept trace may call it."""
-    if f is id and is_engine_code(sys._getframe(1).f_code):
+    if f is id and is_engine_code(calling_frame().f_code):
         return resolve(id, site)
     return _resolve(f, site, reads_at(site))
 

@@ -19,7 +19,7 @@ from wengert.compiling.watched.loop_states import is_compared_by_value
 from wengert.compiling.watched.outer_reads import give_up_at, reads_at, reads_here
 from wengert.compiling.watched.read_hooks import READ_HOOKS
 from wengert.compiling.watched.symbolic_ints import refuse_counter
-from wengert.compiling.watched.trusted import is_own_or_library_code
+from wengert.compiling.watched.trusted import calling_frame, is_own_or_library_code
 from wengert.compiling.watched.watchable import is_same_value
 from wengert.errors import RefusedCallError
 from wengert.hooks.code_swap import HOOKS
@@ -35,7 +35,7 @@ from wengert.values.sites import Site
 
 def _compare_identity(hook: str, right: Any, left: Any, site: Site | None) -> bool:
     """Guard the answer of `is` or `is not`, or give up; refuse if the trace has two objects for one."""
-    recording, frame = STATE.recording, sys._getframe(1)
+    recording, frame = STATE.recording, calling_frame()
     reads: Any = None if recording is None or type(right) is not type(left) else recording.reads
     if reads is not None and frame.f_globals is not vars(copy):  # `copy` only looks up its own copies
         STATE.site = site
@@ -104,7 +104,7 @@ def _watch_statement(head: LoopHead, site: Site | None) -> None:
 
 def _watch_touched(value: Any, site: Site | None) -> Any:
     """Give up if a traced value that a method returns goes to C code, which uses it unrecorded."""
-    frame, reads = sys._getframe(1), reads_here()
+    frame, reads = calling_frame(), reads_here()
     if reads is not None and (holds_traced((value,)) or id(value) in reads.recording.origins) and _is_asked_by_c(frame):
         reads.give_up(f"C code calls {frame.f_code.co_qualname} for a number or string, and uses it unrecorded")
     return HOOKS["touched"](value, site)

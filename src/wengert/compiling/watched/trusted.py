@@ -94,6 +94,14 @@ def has_rules(package: str) -> bool:
     return importlib.util.find_spec(f"wengert_rules.{package}") is not None
 
 
+def calling_frame() -> Any:
+    """Return the frame that called the hook which asks; hooks of traces with counters call others in between."""
+    frame: Any = sys._getframe(2)
+    while frame.f_globals.get("__name__") == "wengert.compiling.watched.symbolic_int_hooks":
+        frame = frame.f_back
+    return frame
+
+
 def is_engine_code(code: types.CodeType) -> bool:
     """Whether a code object is of this package."""
     return code.co_filename.startswith(ENGINE)
