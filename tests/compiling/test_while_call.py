@@ -596,14 +596,13 @@ def test_a_loop_that_calls_what_is_computed_is_not_free(is_computed):
 def test_runs_with_other_constants_are_runs_of_one_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its derivative is constructed once."""
 
+    def grown(y, rate):
+        while y < 20.0:
+            y = y * rate + 1.0
+        return y
+
     def f(x):
-        total = 0.0
-        for rate in (1.5, 1.7, 1.9):
-            y = x
-            while y < 20.0:
-                y = y * rate + 1.0
-            total = total + y
-        return total
+        return grown(x, 1.5) + grown(x, 1.7) + grown(x, 1.9)
 
     found = []
 
