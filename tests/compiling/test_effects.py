@@ -499,7 +499,7 @@ def bounds_its_count() -> Program:
     return of_model(f)
 
 
-@uncompiled
+@compiled
 def indexes_by_its_count() -> Program:
     table = [1.0, 2.0, 3.0, 4.0]
 
