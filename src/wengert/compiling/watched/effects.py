@@ -43,8 +43,8 @@ class Learned:
         self.constants: set[str] = set()  # the numbers that rules take as constants only
         self.changes: Counter[str] = Counter()  # how often an integer had another value than in all traces
         self.may_count = True
-        self.may_read_tables = True  # whether loops may read the items of lists from tables; an earlier one may have
-        self.reads_tables = False
+        self.may_read_tables = True  # whether loops may read the items of lists from tables
+        self.reads_tables = False  # whether a loop has done so
         self.waits = 0  # how many traces have filled a cache of the function
 
     def note_changes(self, integers: set[str]) -> None:

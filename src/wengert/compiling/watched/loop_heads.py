@@ -72,7 +72,7 @@ class Heads:
         self.compares_identity = False  # whether the code compared the identity of a thing that states compare by value
         self.reversed_levels: list[Level] = []  # the level of each Reverse on the tape
         self.loops: dict[tuple[int, int], tuple[LoopRun, LoopState | None]] = {}
-        self.filled: dict[tuple[int, int], list[Any]] = {}  # the list that the comprehension fills which is a loop
+        self.filled: dict[tuple[int, int], list[Any]] = {}  # the list that a comprehension fills, by its frame and head
         self.forms: dict[Any, list[tuple[int, Any]]] = {}  # numbered, of the states at heads and statements of loops
         self.alive: dict[int, Any] = {}  # the things whose ids are in forms
         self.lifts: Lifts = {}
@@ -85,8 +85,8 @@ class Heads:
         self.began: dict[Place, set[float]] = {}  # the floats with which variables begin that become np.float64
         self.tables: list[tuple[Any, Any, int]] = []  # from which loops read the arrays of lists, these, and since when
         self.readers: dict[int, Any] = {}  # of lists and tuples, by id, with what they held
-        self.dictionaries: dict[int, Any] = {}  # that stand for those of lists, by id, with copies
-        self.records: dict[int, Any] = {}  # those of lists themselves
+        self.dictionaries: dict[int, Any] = {}  # made by the trace in place of those of lists, by id, with copies
+        self.records: dict[int, Any] = {}  # dictionaries in lists that loops read from tables, by id, with copies
         self.counters: list[Any] = []  # kept alive here: the shadow table keeps only ids
         self.liftable: dict[LoopRun, tuple[LoopKey, dict[Place, type]]] = {}  # only constants change in these
         self.restarts: Any = None  # whether the trace may begin again, with more lifts
@@ -109,7 +109,7 @@ class Heads:
         return iterator[0] if iterator else None
 
     def _is_gathered(self, frame: types.FrameType, head: LoopHead) -> bool:
-        """Note the list into which what a loop yields is gathered; return False if C code or a loop takes it."""
+        """Note the list that gathers what a generator yields; return False if C code or a loop takes the items."""
         consumer = frame.f_back
         if consumer is None or consumer.f_code is not gathered.__code__:
             return False
@@ -243,7 +243,8 @@ class Heads:
             read = column_reader(self.reads.recording, container)
             self.readers[id(container)] = container, [*container], read
         _, before, read = self.readers[id(container)]
-        if read is None or [*map(id, before)] != [*map(id, container)]:  # a table for each change would be quadratic
+        is_same = len(before) == len(container) and all(map(operator.is_, before, container))
+        if read is None or not is_same:  # a table for each change would be quadratic
             refuse_counter("a counter is used as a key")
         return read(place, recorded_key(key))
 
@@ -253,12 +254,12 @@ class Heads:
             refuse_counter("it asks about the memory of an array of a list")
 
     def refuse_write(self, thing: Any) -> None:
-        """Refuse a change of a dictionary that a loop has read from tables, or of one that stands for it."""
+        """Refuse a change of a dictionary that a loop reads from tables, or of the copy that the loop gets instead."""
         if id(thing) in self.records or id(thing) in self.dictionaries:
             refuse_counter("it changes a dictionary of a list over which a loop runs")
 
     def lifted_items(self, loop: LoopRun, variable: VariableName) -> list[Any]:
-        """Return lifted zeros, for the items of a list that an iteration before the first has appended."""
+        """Return a lifted zero for each item that an iteration appends: the first iteration has no last items."""
         places = sorted([place for place in self.lifts.get(loop.key, ()) if place.variable == variable])
         for place in places:
             if place not in self.constants:

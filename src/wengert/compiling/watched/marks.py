@@ -31,7 +31,7 @@ class LoopRun:
 
     @property
     def forks(self) -> bool:
-        """Whether iterations after the first record different calls: branches depend on constants."""
+        """Whether later iterations record different numbers of calls: they branch on constants, such as bools."""
         return len({*self.sizes[2:]}) > 1
 
 

@@ -21,8 +21,7 @@ from wengert.recording.slots import holds_traced
 
 @stand_in_for(np.fromiter)
 def _fromiter(iter: Any, dtype: Any, count: int = -1, **options: Any) -> Any:
-    items = iterable(iter, STATE.site)
-    given = gathered(iter) if count < 0 else list(itertools.islice(items, count))
+    given = gathered(iter) if count < 0 else list(itertools.islice(iterable(iter, STATE.site), count))
     of_records = np.dtype(dtype).names is not None
     recording = STATE.recording
     if recording is not None and np.dtype(dtype) == object and len(given) >= count and search(recording, given):
