@@ -236,7 +236,7 @@ def _guard_size(
         if has_mask(args[1]):
             guard(recording, np.shape, value, slot)
         return
-    if isinstance(fn, np.ufunc) or getattr(fn, "__module__", "") == "_operator":
+    if isinstance(fn, np.ufunc) or getattr(fn, "__module__", "") == "_operator" or fn is np.ndarray.item:
         return
     sizes = (*(args[1:] if fn in _RESHAPED else args), *(kwargs or {}).values())  # the first lies in the result
     if fn in _MADE_OF_SHAPES:  # code may compute with shapes before it makes the array
