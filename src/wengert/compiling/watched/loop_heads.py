@@ -85,8 +85,6 @@ class Heads:
         self.began: dict[Place, set[float]] = {}  # the floats with which variables begin that become np.float64
         self.tables: list[tuple[Any, Any, int]] = []  # from which loops read the arrays of lists, these, and since when
         self.readers: dict[int, Any] = {}  # of lists and tuples, by id, with what they held
-        self.dictionaries: dict[int, Any] = {}  # made by the trace in place of those of lists, by id, with copies
-        self.records: dict[int, Any] = {}  # dictionaries in lists that loops read from tables, by id, with copies
         self.counters: list[Any] = []  # kept alive here: the shadow table keeps only ids
         self.liftable: dict[LoopRun, tuple[LoopKey, dict[Place, type]]] = {}  # only constants change in these
         self.restarts: Any = None  # whether the trace may begin again, with more lifts
@@ -182,7 +180,7 @@ class Heads:
         """Keep only what is asked of heads when the trace has ended."""
         self.reads = None
         self.loops, self.constants, self.liftable, self.filled = {}, {}, {}, {}
-        self.counters, self.tables, self.dictionaries, self.records, self.readers = [], [], {}, {}, {}
+        self.counters, self.tables, self.readers = [], [], {}
 
     def id_of(self, thing: Any) -> int:
         """Return the id of a thing, which lives as long as the forms of states."""
@@ -252,11 +250,6 @@ class Heads:
         """Refuse an array that a loop has read from a table: the array in the list has other memory."""
         if type(thing) is np.ndarray and any([owner_of(thing) is owner_of(table) for table, *_ in self.tables]):
             refuse_counter("it asks about the memory of an array of a list")
-
-    def refuse_write(self, thing: Any) -> None:
-        """Refuse a change of a dictionary that a loop reads from tables, or of the copy that the loop gets instead."""
-        if id(thing) in self.records or id(thing) in self.dictionaries:
-            refuse_counter("it changes a dictionary of a list over which a loop runs")
 
     def lifted_items(self, loop: LoopRun, variable: VariableName) -> list[Any]:
         """Return a lifted zero for each item that an iteration appends: the first iteration has no last items."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from wengert.compiling.watched.addresses import give_up_on_addresses
 from wengert.compiling.watched.outer_reads import Reads
-from wengert.compiling.watched.symbolic_ints import SymbolicInt, refuse_counter
+from wengert.compiling.watched.symbolic_ints import SymbolicInt
 from wengert.compiling.watched.watchable import (
     ATOMS,
     CONSTANT_CALLABLES,
@@ -52,8 +52,6 @@ def result_expression(reads: Reads, recording: Recording, value: Any, slots: lis
     if slot is not None:
         slots.append(slot)
         return f"int(r[{len(slots) - 1}])" if t is SymbolicInt else f"r[{len(slots) - 1}]"
-    if id(value) in reads.heads.dictionaries:
-        refuse_counter("it returns or keeps a dictionary of a list")
     if t in (list, dict, tuple) and id(value) not in reads.known_objects:
         if t is not tuple:
             reads.known_objects[id(value)] = value, ""  # a second occurrence would be the same object

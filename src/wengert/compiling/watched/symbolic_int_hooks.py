@@ -14,7 +14,6 @@ import numpy as np
 from wengert.compiling.watched.effect_calls import is_effect
 from wengert.compiling.watched.effects import Sink
 from wengert.compiling.watched.hooks import WATCHING_HOOKS
-from wengert.compiling.watched.outer_reads import reads_here
 from wengert.compiling.watched.symbolic_ints import (
     SymbolicInt,
     float_of,
@@ -131,22 +130,7 @@ def _counting_setitem(container: Any, key: Any, value: Any, site: Site | None) -
             STATE.site = site
             refuse_counter("a counter is written into an array of integers")
         value = float_of(value)
-    _check_write(container, site)
     WATCHING_HOOKS["setitem"](container, _key(container, key, site), value, site)
-
-
-def _counting_delitem(key: Any, container: Any, site: Site | None) -> None:
-    _check_write(container, site)
-    _key(container, key, site)
-    WATCHING_HOOKS["delitem"](key, container, site)
-
-
-def _check_write(container: Any, site: Site | None) -> None:
-    """Refuse a write into a dictionary that a loop reads from tables."""
-    reads = reads_here()
-    if reads is not None and type(container) is dict:
-        STATE.site = site
-        reads.heads.refuse_write(container)
 
 
 def _counting_getitem(key: Any, container: Any, site: Site | None) -> Any:
@@ -173,8 +157,6 @@ def _key(container: Any, key: Any, site: Site | None) -> Any:
 
 
 def _counting_resolve(f: Any, site: Site | None = None) -> Any:
-    if type(f) is types.BuiltinFunctionType and f.__name__ in _WRITES:
-        _check_write(f.__self__, site)
     resolved = WATCHING_HOOKS["resolve"](f, site)
     if _runs_watched_code(f) or is_effect(f):
         return resolved
@@ -187,9 +169,6 @@ def _counting_resolve(f: Any, site: Site | None = None) -> Any:
         return _call_with_counter(f, resolved, args) if not kwargs else refuse_counter(_called_on_counter(f))
 
     return call
-
-
-_WRITES = {"clear", "pop", "popitem", "setdefault", "update"}
 
 
 def _runs_watched_code(f: Any) -> bool:
@@ -268,7 +247,7 @@ def _type_and_bits(x: Any) -> Any:
 
 _REFUSED_HOOKS = {
     **dict.fromkeys(("contains", "not_contains"), "a counter is looked up in a container"),
-    "match_keys": "a counter is used as a key",
+    **dict.fromkeys(("delitem", "match_keys"), "a counter is used as a key"),
     **dict.fromkeys(("build_set", "added", "added_all"), "a counter is put into a set"),
     "match_class": "a counter is matched with a class pattern",
 }
@@ -348,7 +327,6 @@ COUNTING_HOOKS = {
     "format": _counting_format,
     "convert": _counting_convert,
     "setitem": _counting_setitem,
-    "delitem": _counting_delitem,
     "getitem": _counting_getitem,
     "build_map": _counting_build_map,
     "resolve": _counting_resolve,

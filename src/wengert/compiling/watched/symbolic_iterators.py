@@ -5,7 +5,6 @@ The items of an array are read at a symbolic integer, those of a list or tuple f
 
 from __future__ import annotations
 
-import itertools
 import operator
 import sys
 import types
@@ -125,7 +124,7 @@ class SymbolicTuples(SymbolicRange):
 
 
 class SymbolicRows(SymbolicRange):
-    """A replacement of an iterator over a list, tuple or dictionary of like items, which reads them from tables."""
+    """A replacement of an iterator over like items of a list, tuple or dictionary, which reads them from tables."""
 
     def __init__(self, recording: Recording, given: Any, items: Sequence[Any]) -> None:
         super().__init__(recording, given, range(len(items)))
@@ -142,23 +141,16 @@ class SymbolicRows(SymbolicRange):
         return self.read(k, recorded_key(super().take(k)))
 
     def container(self, item: Any, parts: Sequence[Any]) -> Any:
-        """Return a tuple or dictionary like one of the items, which holds these parts."""
-        if type(item) is not dict:
-            made: Any = tuple.__new__(type(item), parts)
-        else:
-            made = dict(zip(item, parts, strict=True))
-            self.reads.heads.dictionaries[id(made)] = made, made.copy()
-        return self.reads.note_made(made, self.reads.original_of(item))
+        """Return a tuple like one of the items, which holds these parts."""
+        return self.reads.note_made(tuple.__new__(type(item), parts), self.reads.original_of(item))
 
     def column(self, items: Sequence[Any]) -> Callable[[int, Any], Any]:
         """Return the function that reads a part of the items, of which all are like these, at an index on the tape."""
         first, t = items[0], type(items[0])
         if all([item is first for item in items]):
             return lambda k, index: first
-        if t in (tuple, dict) or is_named_tuple(t):
-            self.reads.heads.records.update({id(item): (item, item.copy()) for item in items if t is dict})
-            rows = [item.values() if t is dict else tuple.__iter__(item) for item in items]
-            parts = [self.column(part) for part in zip(*rows, strict=True)]
+        if t is tuple or is_named_tuple(t):
+            parts = [self.column(part) for part in zip(*map(tuple.__iter__, items), strict=True)]
             return lambda k, index: self.container(items[k], [part(k, index) for part in parts])
         is_whole = t is int or t is bool or t is np.bool_
         table = np.array(items, float) if is_whole else record_call(ruled(np.array), ([*map(float_of, items)],), {})
@@ -198,10 +190,11 @@ def has_columns(recording: Recording, items: Sequence[Any]) -> bool:
         return False
     if all([item is first for item in items]):
         return True
-    if t is dict or t is tuple or is_named_tuple(t):
-        rows = [item.values() if t is dict else tuple.__iter__(item) for item in items]
-        is_alike = len({tuple(item) if t is dict else len(item) for item in items}) == 1
-        return is_alike and all([has_columns(recording, part) for part in zip(*rows, strict=True)])
+    if t is tuple or is_named_tuple(t):
+        is_alike = len({*map(tuple.__len__, items)}) == 1
+        return is_alike and all(
+            [has_columns(recording, part) for part in zip(*map(tuple.__iter__, items), strict=True)]
+        )
     if t is int:
         return all([-WHOLE <= item <= WHOLE for item in items])
     if t is np.ndarray:
@@ -220,9 +213,6 @@ def check_tables(recording: Recording) -> None:
     """Refuse a trace that writes into an item of a list which it read from tables, or that keeps or returns one."""
     reads: Any = recording.reads
     tables = reads.heads.tables
-    for thing, before in (*reads.heads.dictionaries.values(), *reads.heads.records.values()):
-        if [*map(id, itertools.chain(*thing.items()))] != [*map(id, itertools.chain(*before.items()))]:
-            reads.heads.refuse_write(thing)
     for table, items, begin in tables:
         written = {id(owner_of(array)) for at, array, *_ in recording.memory.undo if at >= begin}
         is_written = not written.isdisjoint([id(owner_of(array)) for array in (table, *items)])
