@@ -45,6 +45,7 @@ class Learned:
         self.may_count = True
         self.may_read_tables = True  # whether loops may read the items of lists from tables
         self.reads_tables = False  # whether a loop has done so
+        self.no_records: set[Any] = set()  # the lines of loops whose items, dictionaries or objects, are as they are
         self.waits = 0  # how many traces have filled a cache of the function
 
     def note_changes(self, integers: set[str]) -> None:
@@ -58,8 +59,15 @@ class Learned:
         self.counted.clear()
         self.may_count = False
 
-    def read_tables_no_more(self) -> bool:
-        """Have loops read the items of lists as they are from now on; return False if they did already."""
+    def reads_less(self, error: Any) -> bool:
+        """Have loops read items of lists as they are, after an error that tables may cause; False if they do already.
+
+        An error about a record of a list concerns the loop over that list alone.
+        """
+        place = getattr(error, "place", None)
+        if place is not None and place not in self.no_records:
+            self.no_records.add(place)
+            return True
         did, self.reads_tables, self.may_read_tables = self.reads_tables, False, False
         return did
 

@@ -30,8 +30,9 @@ from wengert.compiling.watched.lifting import (
 )
 from wengert.compiling.watched.loop_states import MOST_PARTS, IncomparableError, StateWalk, frames_of
 from wengert.compiling.watched.marks import Head, Join, LoopRun, LoopState, Mark
+from wengert.compiling.watched.records import ItemIndex
 from wengert.compiling.watched.retyped_floats import RetypedFloats, keeps_float
-from wengert.compiling.watched.symbolic_ints import float_of, lift_constant, recorded_key, refuse_counter
+from wengert.compiling.watched.symbolic_ints import float_of, lift_constant, refuse_counter
 from wengert.compiling.watched.symbolic_iterators import (
     SYMBOLIC_ITERATORS,
     column_reader,
@@ -85,6 +86,7 @@ class Heads:
         self.began: dict[Place, set[float]] = {}  # the floats with which variables begin that become np.float64
         self.tables: list[tuple[Any, Any, int]] = []  # from which loops read the arrays of lists, these, and since when
         self.readers: dict[int, Any] = {}  # of lists and tuples, by id, with what they held
+        self.records: dict[int, Any] = {}  # by the ids of their stand-ins
         self.counters: list[Any] = []  # kept alive here: the shadow table keeps only ids
         self.liftable: dict[LoopRun, tuple[LoopKey, dict[Place, type]]] = {}  # only constants change in these
         self.restarts: Any = None  # whether the trace may begin again, with more lifts
@@ -180,7 +182,7 @@ class Heads:
         """Keep only what is asked of heads when the trace has ended."""
         self.reads = None
         self.loops, self.constants, self.liftable, self.filled = {}, {}, {}, {}
-        self.counters, self.tables, self.readers = [], [], {}
+        self.counters, self.tables, self.readers, self.records = [], [], {}, {}
 
     def id_of(self, thing: Any) -> int:
         """Return the id of a thing, which lives as long as the forms of states."""
@@ -244,7 +246,7 @@ class Heads:
         is_same = len(before) == len(container) and all(map(operator.is_, before, container))
         if read is None or not is_same:  # a table for each change would be quadratic
             refuse_counter("a counter is used as a key")
-        return read(place, recorded_key(key))
+        return read(ItemIndex.of(place, key))
 
     def refuse_row(self, thing: Any) -> None:
         """Refuse an array that a loop has read from a table: the array in the list has other memory."""

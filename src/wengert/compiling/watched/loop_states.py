@@ -73,6 +73,7 @@ class StateWalk:
         heads.retyped.follow(self.recording)
         self.slots: list[int] = []
         self.given: list[int] = []
+        self.begin = 0
         self.numbers: dict[int, int] = {}
         self.kept: list[Any] = []  # alive, so that no id is used twice
         inputs = [outer.traced for outer in heads.reads.inputs.values()]
@@ -80,10 +81,13 @@ class StateWalk:
 
     def state(self, frame: types.FrameType, head: LoopHead, iterator: list[Any], loop: LoopRun) -> LoopState:
         """Return the state of the program, without the variables of this frame that are not live."""
+        self.begin = loop.begin
         forms: dict[VariableName, Any] = {}
+        fixed: list[int] = []
         if iterator and type(iterator[0]) in SYMBOLIC_ITERATORS:
             forms[0, frame.f_code.co_name, "the next number of its range"] = [*map(self.form, iterator[0].counters)]
-        fixed: list[int] = []
+            fixed = [*range(len(self.slots), len(self.slots) + len(iterator[0].tables))]
+            self.slots += iterator[0].tables
         past: list[int] = []
         grown, lists = dict(head.grown), dict[str, list[Any]]()
         if head.fills:
@@ -150,12 +154,20 @@ class StateWalk:
             return (t, *map(self.form, value))
         if id(value) in self.numbers:
             return "again", self.numbers[id(value)]
+        if (record := self.heads.records.get(id(value))) is not None:
+            return self.record(record)
         self.numbers[id(value)] = len(self.numbers)
         self.kept.append(value)
         known = self.heads.reads.known_objects.get(id(value))
         if (known is not None and known[0] is value) or self.is_constant(value):
             return "outside", self.heads.id_of(value)
         return t, *self.parts(value)
+
+    def record(self, record: Any) -> Any:
+        """Return the form of a stand-in: of which list, at which index, from which tables that the loop has made."""
+        made = [slot for slot in record.records.iterator.tables if slot >= self.begin]
+        self.slots += made
+        return "a record", record.records.names, len(made), self.form(record.at.counter)
 
     def is_constant(self, value: Any) -> bool:
         """Whether a trace cannot change a thing, or checks at its end that it did not."""

@@ -23,6 +23,7 @@ from wengert.compiling.watched.builtin_subclasses import built_in_base, holds_nu
 from wengert.compiling.watched.effects import LISTS, Place, value_at
 from wengert.compiling.watched.inputs import Inputs
 from wengert.compiling.watched.loop_heads import Heads
+from wengert.compiling.watched.records import read_stand_in, refuse_record
 from wengert.compiling.watched.tables import Tables
 from wengert.compiling.watched.trusted import (
     LIBRARY_ONLY,
@@ -120,6 +121,11 @@ class Reads(Inputs):
         self.clock_places, self.asks_time_again = set[Any](), False  # where clocks are read; if one is at a place twice
         self.heads = Heads(self)
         self.tables = Tables(self)
+
+    def accessor_of(self, thing: Any) -> str | None:
+        """Return the first accessor of an object from outside; None for other objects. Refuse a stand-in for one."""
+        refuse_record(thing, "something asks for, or changes,")
+        return super().accessor_of(thing)
 
     # -- names
 
@@ -228,6 +234,8 @@ class Reads(Inputs):
         t = type(obj)
         if issubclass(t, type):
             return self._class_attribute(obj, name, value)
+        if (record := self.heads.records.get(id(obj))) is not None:
+            return read_stand_in(self, record, name, value)
         if is_data_table(self.recording, obj):
             return value
         if t in generator_types():

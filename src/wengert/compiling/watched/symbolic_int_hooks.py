@@ -7,6 +7,7 @@ import operator
 import sys
 import types
 import warnings
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from wengert.compiling.watched.effect_calls import is_effect
 from wengert.compiling.watched.effects import Sink
 from wengert.compiling.watched.hooks import WATCHING_HOOKS
+from wengert.compiling.watched.records import DictStandIn, is_stand_in, record_of, refuse_record
 from wengert.compiling.watched.symbolic_ints import (
     SymbolicInt,
     float_of,
@@ -61,8 +63,12 @@ def _counting_binary(fn: Any, hook: Any) -> Any:
     return call
 
 
-def _counting_compare(hook: Any) -> Any:
+def _counting_compare(name: str, hook: Any) -> Any:
     def call(right: Any, left: Any, site: Site | None) -> Any:
+        for thing in (left, right):
+            if record_of(thing) is not None and python_method(type(thing), f"__{name}__") is None:
+                STATE.site = site
+                refuse_record(thing, "something compares")
         if type(left) is SymbolicInt or type(right) is SymbolicInt:
             STATE.site = site
             is_plain = type(left) in _INTS and type(right) in _INTS
@@ -99,6 +105,9 @@ def _refusing_counters(hook: Any, reason: str, is_refused: Any) -> Any:
     """Return a hook that refuses arguments that are counters or contain one, as `is_refused` tells."""
 
     def call(*things: Any) -> Any:
+        if any(map(is_stand_in, things)) and None not in things[:-1]:
+            STATE.site = things[-1]
+            _refuse_records(things, "something compares or changes")
         if any(map(is_refused, things)):
             STATE.site = things[-1]
             refuse_counter(reason)
@@ -107,20 +116,41 @@ def _refusing_counters(hook: Any, reason: str, is_refused: Any) -> Any:
     return call
 
 
+def _is_counter(thing: Any) -> bool:
+    return type(thing) in (SymbolicInt, SymbolicBounds)
+
+
+def _parts_with(is_sought: Callable[[Any], bool], thing: Any) -> Iterator[Any]:
+    """Yield what is sought: the thing itself, or parts of it, if it is a slice or container."""
+    t = type(thing)
+    if is_sought(thing):
+        yield thing
+        return
+    if t is slice:
+        parts: Any = thing.start, thing.stop, thing.step
+    elif t is dict:
+        parts = *thing, *thing.values()
+    elif issubclass(t, tuple):
+        parts = tuple.__iter__(thing)
+    else:
+        parts = thing if t in _SEARCHED_CONTAINERS else ()
+    for part in parts:
+        yield from _parts_with(is_sought, part)
+
+
 def _contains_counter(thing: Any) -> bool:
     """Whether a thing is a counter, or a slice or container with a counter in it."""
-    t = type(thing)
-    if t is SymbolicInt or t is SymbolicBounds:
-        return True
-    if t is slice:
-        return any(map(_contains_counter, (thing.start, thing.stop, thing.step)))
-    if t is dict:
-        return any(map(_contains_counter, (*thing, *thing.values())))
-    if issubclass(t, tuple):
-        return any(map(_contains_counter, tuple.__iter__(thing)))
-    return t in _SEARCHED_CONTAINERS and any(map(_contains_counter, thing))
+    return any(True for _ in _parts_with(_is_counter, thing))
 
 
+def _refuse_records(things: Iterable[Any], what: str) -> None:
+    """Refuse the stand-ins for records among things, and in containers among them."""
+    for thing in things:
+        for found in _parts_with(is_stand_in, thing):
+            refuse_record(found, what)
+
+
+_PLAIN_KEYS = {int, str, slice, float, np.ndarray, np.int64}
 _SEARCHED_CONTAINERS = {list, set, frozenset}
 
 
@@ -130,6 +160,7 @@ def _counting_setitem(container: Any, key: Any, value: Any, site: Site | None) -
             STATE.site = site
             refuse_counter("a counter is written into an array of integers")
         value = float_of(value)
+    refuse_record(container, "something changes")
     WATCHING_HOOKS["setitem"](container, _key(container, key, site), value, site)
 
 
@@ -140,11 +171,16 @@ def _counting_getitem(key: Any, container: Any, site: Site | None) -> Any:
     if type(key) is SymbolicInt and type(container) in (list, tuple):
         STATE.site = site
         return STATE.recording.reads.heads.item(container, key)  # type: ignore[union-attr]
+    if type(container) is DictStandIn:
+        STATE.site = site
+        return container[_key(container, key, site)]
     return WATCHING_HOOKS["getitem"](_key(container, key, site), container, site)
 
 
 def _key(container: Any, key: Any, site: Site | None) -> Any:
     """Return the key for a container: the tape computes the counters in it, if they are indices of an array."""
+    if type(key) not in _PLAIN_KEYS:
+        _refuse_records((key,), "something looks up")
     if type(container) is not SymbolicInt and not _contains_counter(key):
         return key
     STATE.site = site
@@ -157,11 +193,21 @@ def _key(container: Any, key: Any, site: Site | None) -> Any:
 
 
 def _counting_resolve(f: Any, site: Site | None = None) -> Any:
+    if type(f) is types.MethodType and type(f.__self__) is DictStandIn:
+        STATE.site = site
+        return f
+    if type(f) in _METHODS_OF_C:
+        refuse_record(f.__self__, f"{callable_name(f)} is called on")
     resolved = WATCHING_HOOKS["resolve"](f, site)
-    if _runs_watched_code(f) or is_effect(f):
+    if _runs_watched_code(f):
         return resolved
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        if f in (isinstance, type, len) and args and is_stand_in(args[0]):
+            return resolved(record_of(args[0]).original, *args[1:])  # type: ignore[union-attr]
+        _refuse_records((*args, *kwargs.values()), f"{callable_name(f)} is called on")
+        if is_effect(f):
+            return resolved(*args, **kwargs)
         if f is len and type(args[0]) is Sink:
             return _length_of(args[0])
         if not any(map(_contains_counter, args)) and not any(map(_contains_counter, kwargs.values())):
@@ -255,6 +301,7 @@ _REFUSED_HOOKS = {
 
 
 def _counting_format(value: Any, spec: str, site: Site | None) -> Any:
+    _refuse_records((value,), "something prints")
     if type(value) is not SymbolicInt:
         return WATCHING_HOOKS["format"](value, spec, site)
     STATE.site = site
@@ -262,6 +309,7 @@ def _counting_format(value: Any, spec: str, site: Site | None) -> Any:
 
 
 def _counting_convert(value: Any, how: int, site: Site | None) -> Any:
+    _refuse_records((value,), "something prints")
     if type(value) is not SymbolicInt:
         return WATCHING_HOOKS["convert"](value, how, site)
     STATE.site = site
@@ -303,6 +351,7 @@ def _counting_touched(value: Any, site: Site | None) -> Any:
     return WATCHING_HOOKS["touched"](value, site)
 
 
+_METHODS_OF_C = (types.BuiltinFunctionType, types.MethodWrapperType)
 _METHODS_RETURNING_OBJECTS = ("__getitem__", "__next__")
 _IDENTITY = "the identity of a counter is compared"
 COUNTING_HOOKS = {
@@ -312,7 +361,7 @@ COUNTING_HOOKS = {
         f"i{name.rstrip('_')}": _counting_binary(BINARY[name].fn, WATCHING_HOOKS[f"i{name.rstrip('_')}"])
         for name in INPLACE
     },
-    **{name: _counting_compare(WATCHING_HOOKS[name]) for name in COMPARISONS},
+    **{name: _counting_compare(name, WATCHING_HOOKS[name]) for name in COMPARISONS},
     **{name: _counting_unary(fn, WATCHING_HOOKS[name]) for name, (fn, _) in UNARY.items()},
     **{name: _counting_truth(WATCHING_HOOKS[name]) for name in ("truth", "not_")},
     **{

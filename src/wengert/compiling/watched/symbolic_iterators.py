@@ -8,12 +8,13 @@ from __future__ import annotations
 import operator
 import sys
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from wengert.compiling.watched.containers import is_named_tuple
+from wengert.compiling.watched.records import Column, ItemIndex, Records, can_be_column, can_be_record, contents_of
 from wengert.compiling.watched.symbolic_ints import (
     SymbolicInt,
     float_of,
@@ -24,7 +25,7 @@ from wengert.compiling.watched.symbolic_ints import (
     symbolic_int,
 )
 from wengert.hooks.items import array_items
-from wengert.recording.primitives import ruled
+from wengert.recording.primitives import INPUT, ruled
 from wengert.recording.record import record_call
 from wengert.recording.recording import STATE, Recording, silent
 from wengert.recording.slots import slot_of
@@ -60,6 +61,8 @@ class SymbolicRange:
     """
 
     number: Any = None
+    tables: Sequence[int] = ()
+    """The slots of the tables from which it reads its items."""
 
     def __init__(self, recording: Any, given: Any, numbers: range, start: Any = None) -> None:
         self.given, self.step = given, numbers.step
@@ -111,6 +114,7 @@ class SymbolicTuples(SymbolicRange):
 
     def __init__(self, given: Any, parts: Sequence[Any]) -> None:
         self.given, self.parts = given, parts
+        self.tables = [table for part in parts for table in part.tables]
 
     @property
     def counters(self) -> list[Any]:
@@ -132,45 +136,55 @@ class SymbolicRows(SymbolicRange):
         reads: Any = recording.reads
         reads.effects.learned.reads_tables = True
         self.reads = reads
+        begin = len(recording.entries)
         self.read = self.column(self.before)
+        entries = enumerate(recording.entries[begin:], begin)
+        self.tables = [slot for slot, entry in entries if entry is not None and entry[0] is not INPUT]
 
     def take(self, item: Any) -> Any:
         k = int(float_of(self.next))
         if _ids_of(item) not in [*map(_ids_of, self.before[k : k + 1])]:
             refuse_counter("a loop changes the list that it runs over")
-        return self.read(k, recorded_key(super().take(k)))
+        return self.read(ItemIndex.of(k, super().take(k)))
 
     def container(self, item: Any, parts: Sequence[Any]) -> Any:
         """Return a tuple like one of the items, which holds these parts."""
         return self.reads.note_made(tuple.__new__(type(item), parts), self.reads.original_of(item))
 
-    def column(self, items: Sequence[Any]) -> Callable[[int, Any], Any]:
+    def column(self, items: Sequence[Any]) -> Column:
         """Return the function that reads a part of the items, of which all are like these, at an index on the tape."""
         first, t = items[0], type(items[0])
         if all([item is first for item in items]):
-            return lambda k, index: first
+            return lambda at: first
+        if can_be_record(first):
+            return Records(self, items).stand_in
         if t is tuple or is_named_tuple(t):
             parts = [self.column(part) for part in zip(*map(tuple.__iter__, items), strict=True)]
-            return lambda k, index: self.container(items[k], [part(k, index) for part in parts])
+            return lambda at: self.container(items[at.k], [part(at) for part in parts])
         is_whole = t is int or t is bool or t is np.bool_
-        table = np.array(items, float) if is_whole else record_call(ruled(np.array), ([*map(float_of, items)],), {})
+        numbers = [*map(float_of, items)]
+        table: Any = np.array(items, float) if is_whole else record_call(ruled(np.array), (numbers,), {})
         if t is np.ndarray:
             self.reads.recording.memory.capture([table, *items])  # it logs writes into them from now on
             self.reads.heads.tables.append((table, items, len(self.reads.recording.entries)))
         take = ruled(np.ndarray.item if t is not np.float64 and t is not np.ndarray else operator.getitem)
 
-        def read(k: int, index: Any) -> Any:
-            made = record_call(take, (table, index), {})
+        def read(at: ItemIndex) -> Any:
+            made = record_call(take, (table, at.index), {})
             if t is bool or t is np.bool_:
                 record_call(ruled(operator.ne), (made, 0.0), {})  # a guard
-                return items[k]
+                return items[at.k]
             made = symbolic_int(self.reads.recording, made) if t is int or t is SymbolicInt else made
-            return self.reads.note_made(made, self.reads.original_of(items[k]))
+            return self.reads.note_made(made, self.reads.original_of(items[at.k]))
 
         return read
 
+    def column_if_any(self, items: Sequence[Any]) -> Column | None:
+        """Return the function that reads a part of records; None if a table cannot hold it."""
+        return self.column(items) if has_columns(self.reads.recording, items) else None
 
-def column_reader(recording: Recording, items: Sequence[Any]) -> Callable[[int, Any], Any] | None:
+
+def column_reader(recording: Recording, items: Sequence[Any]) -> Column | None:
     """Return the function that reads an item of a list or tuple from tables; None if tables cannot hold the items."""
     reads: Any = recording.reads
     if len(items) < 2 or not reads.effects.learned.may_read_tables or not has_columns(recording, items):
@@ -195,11 +209,27 @@ def has_columns(recording: Recording, items: Sequence[Any]) -> bool:
         return is_alike and all(
             [has_columns(recording, part) for part in zip(*map(tuple.__iter__, items), strict=True)]
         )
+    if can_be_record(first):
+        return _are_alike(recording, items)
     if t is int:
         return all([-WHOLE <= item <= WHOLE for item in items])
     if t is np.ndarray:
         return first.ndim > 0 and all([_is_row(recording, item, first) for item in items])
     return t in (bool, np.bool_, SymbolicInt, float, np.float64)
+
+
+def _are_alike(recording: Recording, items: Sequence[Any]) -> bool:
+    """Whether records have the same keys or attributes, and tables can hold a part of them."""
+    reads: Any = recording.reads
+    if STATE.site in reads.effects.learned.no_records or not all(map(can_be_record, items)):
+        return False
+    if None in [*map(reads.accessor_of, items)]:  # of the function's own making
+        return False
+    parts = [*map(contents_of, items)]
+    names = (*parts[0],)
+    return all([(*part,) == names for part in parts]) and any(
+        [can_be_column([part[name] for part in parts]) for name in names]
+    )
 
 
 def _is_row(recording: Recording, array: np.ndarray, like: np.ndarray) -> bool:

@@ -14,6 +14,7 @@ from wengert.compiling.watched.hooks import WATCHING_HOOKS
 from wengert.compiling.watched.lifting import Lifts, RestartError, with_lifts
 from wengert.compiling.watched.loop_heads import Heads
 from wengert.compiling.watched.outer_reads import Reads
+from wengert.compiling.watched.records import check_records
 from wengert.compiling.watched.results import effect_lines, result_expression
 from wengert.compiling.watched.symbolic_int_hooks import COUNTING_HOOKS, check_counters
 from wengert.compiling.watched.symbolic_ints import SymbolicIntError
@@ -120,6 +121,7 @@ def trace_watched(
             if is_counting:
                 check_counters(recording)
                 check_tables(recording)
+                check_records(recording)
         except BaseException as error:
             is_users = isinstance(error, FUNCTION_ERRORS) or not isinstance(error, WengertError)
             if len(learned) == knew and type(error) in (NoRuleError, RefusedCallError):
@@ -201,7 +203,7 @@ def trace_with_restarts(
         except SymbolicIntError as error:
             if not lifts:
                 raise
-            if learned.read_tables_no_more():
+            if learned.reads_less(error):
                 continue
             lifts, restarts.are_possible, refusal = {}, False, f" ({str(error).splitlines()[0]})"
         SESSION.tidy()
@@ -229,7 +231,7 @@ def trace_with_counters(
             with warnings.catch_warnings(record=True):  # the first run issued them
                 made = trace_watched(g, args, kwargs, lifts, heads, learned, may_be_native)
         except WengertError as error:
-            if type(error) is SymbolicIntError and learned.read_tables_no_more():
+            if isinstance(error, SymbolicIntError) and learned.reads_less(error):
                 tried.pop()
                 continue
             heads.refusal = f" ({str(error).splitlines()[0]})"
