@@ -116,7 +116,7 @@ def _refusing_counters(hook: Any, reason: str, is_refused: Any) -> Any:
     return call
 
 
-def _is_counter(thing: Any) -> bool:
+def _counts(thing: Any) -> bool:
     return type(thing) in (SymbolicInt, SymbolicBounds)
 
 
@@ -140,7 +140,7 @@ def _parts_with(is_sought: Callable[[Any], bool], thing: Any) -> Iterator[Any]:
 
 def _contains_counter(thing: Any) -> bool:
     """Whether a thing is a counter, or a slice or container with a counter in it."""
-    return any(True for _ in _parts_with(_is_counter, thing))
+    return any(True for _ in _parts_with(_counts, thing))
 
 
 def _refuse_records(things: Iterable[Any], what: str) -> None:
