@@ -49,6 +49,26 @@ class Cell:
         return r * self.shared if self.is_old else r - w[self.group]
 
 
+class Disc:
+    """An object of one class."""
+
+    def __init__(self, r: float) -> None:
+        self.r = r
+
+    def area(self, w: Any) -> Any:
+        return penalty(3.0 * self.r * w[0])
+
+
+class Box:
+    """An object of another."""
+
+    def __init__(self, a: float, b: float) -> None:
+        self.a, self.b = a, b
+
+    def area(self, w: Any) -> Any:
+        return self.a * w[1] * penalty(self.b * w[2])
+
+
 @dataclass
 class Point:
     """A dataclass, which compares its fields."""
@@ -68,6 +88,16 @@ def made() -> dict[str, Any]:
         "numbers": [{"x": c.x, "y": float(k), "old": c.is_old} for k, c in enumerate(cells)],
         "cells": cells,
         "points": [Point(c.x, float(c.row[0])) for c in cells],
+        "events": [
+            {"type": "dose", "amount": c.x}
+            if k % 4 == 0
+            else {"type": "rest"}
+            if k % 7 == 3
+            else {"type": "sample", "y": c.x, "limit": None if k % 3 else 0.5 + k}
+            for k, c in enumerate(cells + cells)
+        ],
+        "shapes": [Disc(c.x) if c.is_old else Box(c.x, float(c.row[0])) for c in cells],
+        "labels": [("abc"[k % 3], c.x) for k, c in enumerate(cells)],
         "seen": [],
     }
 
@@ -156,7 +186,30 @@ def of_class(w, d):
     return s
 
 
-FREED = [dictionaries, got, merged, as_keywords, walked, objects, enumerated, nested, of_class]
+def events(w, d):
+    s = 0.0
+    for e in d["events"]:
+        if e["type"] == "dose":
+            s = 0.9 * s + e["amount"] * w[0]
+        elif e["type"] == "sample":
+            s = s + penalty(s - e["y"] * w[1]) * (1.0 if e["limit"] is None else e["limit"])
+        else:
+            s = s * 0.5
+    return s
+
+
+def shapes(w, d):
+    return sum(shape.area(w) for shape in d["shapes"])
+
+
+def labels(w, d):
+    s, weights = 0.0, {"a": w[0], "b": w[1], "c": 0.5}
+    for label, x in d["labels"]:
+        s += penalty(x * weights[label]) if label != "c" else x * w[2]
+    return s
+
+
+FREED = [dictionaries, got, merged, as_keywords, walked, objects, enumerated, nested, of_class, events, shapes, labels]
 
 
 # -- what would tell a stand-in from the record, or change either
@@ -389,6 +442,8 @@ def test_loops_over_records_are_those_of_python(f: Any) -> None:
     check(f, compiled, W, d)
     d["cells"][7].rate, d["cells"][8].shared, d["cells"][2].row = 3.0, 1.25, np.array([1.0, 2.0, -1.0])
     d["cells"][9].bonus = 1.0
+    d["events"][6], d["events"][1]["limit"], d["labels"][2] = d["events"][0], 0.3, ("a", 0.4)
+    d["shapes"][3], d["shapes"][4] = d["shapes"][4], d["shapes"][3]
     d["records"][1]["more"], d["numbers"][4] = 2.0, {**d["numbers"][5]}
     check(f, compiled, 0.9 * W, d)
     check(f, compiled, -0.5 * W, d)

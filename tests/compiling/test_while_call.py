@@ -340,10 +340,16 @@ def test_what_changes_beside_the_numbers_keeps_a_loop_as_it_was(f):
 
 
 def test_explain_says_what_keeps_a_loop_as_it_was():
-    compiled = wg.compile(wg.grad(a_flag))
-    compiled(3.0)
+    def named(x):
+        name = ""
+        while abs(x) > 0.5:
+            x, name = 0.7 * x, name + "."
+        return x * len(name)
+
+    compiled = wg.compile(wg.grad(named))
+    compiled(30.0)
     assert "test_while_call.py" in compiled.explain()
-    assert "the loop runs the traced number of iterations: it changes turn" in compiled.explain()
+    assert "the loop runs the traced number of iterations: it changes name" in compiled.explain()
     compiled = wg.compile(wg.grad(newton))
     compiled(3.0)
     assert "the loop runs until its condition ends it" in compiled.explain()
@@ -580,7 +586,7 @@ def test_a_loop_that_calls_what_is_computed_is_not_free(is_computed):
     root, x, heads = Input(np.sqrt), Input(9.0), []
     ops: list[Op] = [root, x]
     head = SimpleNamespace(is_all=True, same=True, fixed=frozenset(), grown=None, number=False, left=None, form=0,
-                           given=frozenset(), integers=frozenset(), past=frozenset(),
+                           given=frozenset(), integers=frozenset(), past=frozenset(), unread=frozenset(),
                            heads=SimpleNamespace(written_like=()))  # fmt: skip
     while x.val > 1.1:
         heads.append(len(ops))

@@ -94,7 +94,7 @@ class _Region:
         if type(op.fn) is Loop:
             self.fields[op] = []
             return LoopCall
-        if op.guard or not (is_inexact(op.val) or isinstance(op.val, np.ndarray) or returns_parts(op)):
+        if op.guard or not (is_inexact(op.val) or isinstance(op.val, np.ndarray | list) or returns_parts(op)):
             return CopiedOp  # a guard, the test of a branch, or what they read
         return KeyedCall if info(op.fn).name in KEYED else None
 

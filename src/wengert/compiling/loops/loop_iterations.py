@@ -100,11 +100,15 @@ class RecordedRuns:
         grown = {j for heads in runs for j in ops[heads[0]].fn.grown or ()}  # type: ignore[attr-defined]
         lists = {tuple([id(op) for values in columns[j] for op in values]) for j in grown}
         self.grown = [j for j, key in enumerate(self.kept) if key in lists]
-        past = frozenset.intersection(*[ops[heads[-1]].fn.past for heads in runs])  # type: ignore[attr-defined]
         alike: dict[Any, list[int]] = {}
         for j, column in enumerate(columns):
             alike.setdefault(tuple([id(op) for values in column for op in values]), []).append(j)
+        lasts: list[Any] = [ops[heads[-1]].fn for heads in runs]  # type: ignore[attr-defined]
+        past, unread = [
+            frozenset.intersection(*rows) for rows in zip(*[(x.past, x.unread) for x in lasts], strict=True)
+        ]
         self.past = {k for k, key in enumerate(self.kept) if past.issuperset(alike[key])}
+        self.unread = {k for k, key in enumerate(self.kept) if unread.issuperset(alike[key])}
         self.outer_values: list[tuple[Op, ...]] = []
         has_number = all([ops[heads[0]].fn.number for heads in runs])  # type: ignore[attr-defined]
         self.number_link = OuterValue(self.number(tuple([values[0] for values in columns[-1]]))) if has_number else None

@@ -8,7 +8,7 @@ residuals, the loop stores it in an array with one row for each iteration.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Constant, Op, Variable, value_of, with_variables
 from wengert.tape.tape import Tape
 
+_READ_ROWS = (operator.getitem, np.ndarray.item)
 DEEPEST = 4
 """So many loops, of which all but the outermost do not roll, may be within one another."""
 
@@ -167,6 +168,9 @@ class _Roller(TapeRewriter):
     def with_rows(self, op: Call, parts: list[Any]) -> Any:
         """Build a list in the arguments of a call from a stored array, if it contains all rows of one."""
         positions = [self.place[v.op] if type(v) is Variable else -1 for v in parts]  # type: ignore[index]
+        read = self.rows_read(positions) if len(positions) > 1 else None
+        if read is not None and read[1:] == (0, 1) and len(self.ops[read[0]].val) == len(parts):
+            return self.value(read[0]) if op.fn is np.array else self.joined([], self.value(read[0]), parts, [])
         for k, position in enumerate(positions):
             n = self.owner.get(position)
             if n is None or position - self.patterns[n].run.start >= self.patterns[n].run.period:
@@ -178,6 +182,20 @@ class _Roller(TapeRewriter):
                     return rows
                 return self.joined(parts[:k], rows, parts[k : k + run.count], parts[k + run.count :])
         return parts
+
+    def rows_read(self, positions: Sequence[int]) -> tuple[int, int, int] | None:
+        """Return the position of the array, the first row and the step if the ops at these positions read its rows."""
+        reads: list[Any] = [self.ops[k] if k >= 0 else None for k in positions]
+        if not all([isinstance(op, Call) and op.fn in _READ_ROWS and len(op.args) == 2 for op in reads]):
+            return None
+        (array, first), (_, second), *_ = [op.args for op in reads]
+        is_row = (
+            type(array) is Variable and type(value_of(array)) is np.ndarray and {type(first), type(second)} == {int}
+        )
+        if not is_row or any([op.args != (array, first + k * (second - first)) for k, op in enumerate(reads)]):
+            return None
+        is_same = all([op.fn is row_call(array, op.args[1], op.val).fn and op not in self.asked for op in reads])
+        return (self.place[array.op], first, second - first) if is_same and first >= 0 else None
 
     def joined(self, before: list[Any], rows: Variable, parts: list[Any], after: list[Any]) -> Variable:
         """Push the list of the values `before`, the rows of an array, which are `parts`, and the values `after`."""
@@ -209,6 +227,9 @@ class _Roller(TapeRewriter):
 
     def from_stack(self, link: ValuePerIteration) -> tuple[Variable, CounterValue] | None:
         """Return the array and the row of each iteration if the values of a link are rows of one; else None."""
+        read = self.rows_read(link.positions)
+        if read is not None:
+            return self.value(read[0]), CounterValue(*read[1:])
         owners = {self.owner.get(position) for position in link.positions}
         n = owners.pop()
         if owners or n is None:

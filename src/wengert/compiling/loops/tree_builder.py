@@ -25,6 +25,7 @@ from wengert.compiling.loops.branch_tree import (
     PathStep,
     StepValue,
     WhileLoop,
+    ends_of,
     link_order,
 )
 from wengert.compiling.loops.lifted_integers import may_be_floats
@@ -59,6 +60,7 @@ class TreeBuilder(RecordedRuns):
         self.count = 0  # of the steps so far
         self.joins: list[Joining] = []  # those before the current step
         self.constants: dict[tuple[Any, ...], tuple[Op, ...]] = {}  # floats that differ between runs
+        self.ends: list[PathEnd] = []  # of all paths, once these are known
         self.stops = [-1] * len(self.cuts)
         self.results: list[list[Op]] = []
 
@@ -81,6 +83,7 @@ class TreeBuilder(RecordedRuns):
         if grows and (not is_exhausted or self.number_link is not None):
             return []  # the length of a list depends on the number of iterations
         tree = self.fork([row for rows in self.iterations for row in (rows[:-1] if is_exhausted else rows)])
+        self.ends = [end for end in ends_of(tree) if type(end) is PathEnd and not end.exits]
         exhausted = self.exhausted_end() if is_exhausted else None
         self.check_integers(tree, exhausted)
         counts = any([step.op.fn is functional.whole for step in tree.steps])
@@ -185,6 +188,8 @@ class TreeBuilder(RecordedRuns):
                     raise Irregular(rows[-1])
                 if op is not values[-1]:
                     self.items[run].append((op, j, values.index(op)))
+        if self.items[run] and self.items[run][-1][1] == j:  # the last one, too, so that all are rows of one array
+            self.items[run].append((values[-1], j, len(values) - 1))
 
     def last_end(self, rows: list[Iteration], past: Collection[int] = ()) -> PathEnd:
         """Return the end of all runs, of which these are the last iterations; nothing reads the variables in `past`."""
@@ -247,6 +252,10 @@ class TreeBuilder(RecordedRuns):
         self.count += 1
         return step
 
+    def are_alike(self, variables: list[Link]) -> bool:
+        """Whether loop variables are equal after each iteration."""
+        return bool(self.ends) and all([len({end.outputs[x.number] for x in variables}) == 1 for end in self.ends])
+
     def tree(self, rows: list[Iteration], trees: list[Any]) -> Any:
         first, t = trees[-1], type(trees[-1])
         for row, x in zip(rows, trees, strict=True):
@@ -304,7 +313,7 @@ class TreeBuilder(RecordedRuns):
         if all([type(op) is Constant and _same_constant(op.val, ops[0].val) for op in ops]):
             ops = [ops[0]] * len(ops)  # states with other constants would differ
         pairs = [*zip(rows, ops, strict=True)]
-        kept = [j for j in range(len(self.kept)) if j not in past]
+        kept = [j for j in range(len(self.kept)) if j not in past and (is_read_later or j not in self.unread)]
         found: list[Link] = [LoopVariable(j) for j in kept if all([row.variables[j] is op for row, op in pairs])]
         outer = {given for given in self.given if all([given[row.run] is op for row, op in pairs])}
         is_computed = isinstance(ops[0], Call) or (type(ops[0]) is Constant and type(ops[0].val) is float)
@@ -312,6 +321,8 @@ class TreeBuilder(RecordedRuns):
         is_one = all([op is ops[0] for op in ops]) and self.is_before(ops[0], 0) and self.is_shared(ops[0])
         if may_be_outer and is_one:
             outer.add((ops[0],) * len(self.cuts))
+        if is_read_later and found and self.number_link is None and self.are_alike(found):
+            found = found[:1]
         found += [OuterValue(self.number(given)) for given in outer]
         if len(found) != 1:  # these iterations do not say which it is
             raise Irregular(rows[0])

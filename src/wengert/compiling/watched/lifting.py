@@ -15,6 +15,7 @@ import numpy as np
 from wengert.compiling.graphs.graph import ValueSpec
 from wengert.compiling.watched.retyped_floats import keeps_float
 from wengert.compiling.watched.watchable import (
+    ATOMS,
     dictionary_of,
     has_dictionary,
     has_only_attributes,
@@ -22,6 +23,7 @@ from wengert.compiling.watched.watchable import (
     slot_value,
 )
 from wengert.errors import WengertError
+from wengert.rewrite.loop_head import LoopHead
 from wengert.values.frames import set_local
 from wengert.values.functional import WHOLE
 from wengert.values.specs import FLOATS
@@ -36,6 +38,10 @@ LoopKey = tuple[types.CodeType, int]
 
 class GrownList:
     """Begins the form of a list to which a loop only appends: how many items more it has, and the forms of the last."""
+
+
+class Choice:
+    """The kind of a constant other than a number, such as a flag or a mode: the tape computes which one it is."""
 
 
 class Place(NamedTuple):
@@ -84,7 +90,7 @@ def keeps_types(places: Mapping[Place, type], forms: Mapping[VariableName, Any])
             continue
         for k in place.path:
             form = form[k]
-        if form[0] is not kind and not keeps_float(form[0], kind):
+        if kind is not Choice and form[0] is not kind and not keeps_float(form[0], kind):
             return False
     return True
 
@@ -118,7 +124,7 @@ def _may_set_part(t: type, k: int) -> bool:
         return k % 2 == 0
     if t is types.FunctionType:
         return k >= _FIRST_CELL
-    return t in (list, GrownList, types.CellType) or _has_settable_attributes(t)
+    return t in (list, tuple, GrownList, types.CellType) or _has_settable_attributes(t)
 
 
 def _has_settable_attributes(t: type) -> bool:
@@ -129,10 +135,33 @@ _FIRST_CELL = 5
 """The index of the first cell in the form of a function."""
 
 
+def is_past(head: LoopHead, place: Place) -> bool:
+    """Whether nothing reads a variable of the loop's own frame after the loop."""
+    return place.variable[0] == 0 and not place.path and place.variable[2] not in head.after
+
+
+def with_part(form: Any, path: tuple[int, ...], part: Any) -> Any:
+    """Return a form with another one for the part at a path."""
+    if not path:
+        return part
+    k = path[0] % len(form)
+    return (*form[:k], with_part(form[k], path[1:], part), *form[k + 1 :])
+
+
+_CHOICES = {"outside", np.bool_, *ATOMS} - {int}
+
+
+def is_choice(form: Any) -> bool:
+    """Whether a form is that of a constant other than a number: a flag, a string, None or a thing from outside."""
+    return len(form) == 2 and form[0] in _CHOICES
+
+
 def _lifted_type(a: Any, b: Any) -> type | None:
     """Return the type as which a value must be lifted that has the form `a` at a head and `b` at the next."""
     if type(a) is not tuple or type(b) is not tuple:
         return None
+    if is_choice(a) and is_choice(b):
+        return Choice
     if len(a) == len(b) == 2 and a[0] in LIFTABLE and b[0] in LIFTABLE:
         kind: type = a[0] if isinstance(a[1], ValueSpec) and not isinstance(b[1], ValueSpec) else b[0]
         return None if kind is int is not a[0] or (a[0] is int and abs(a[1]) > WHOLE) else kind
@@ -152,24 +181,39 @@ def part_at(value: Any, path: tuple[int, ...]) -> Any:
 
 
 def set_part(frame: types.FrameType, place: Place, value: Any) -> None:
-    """Set a variable of a frame, or a part of it."""
-    if not place.path:
-        set_local(frame, place.variable[2], value)
-        return
-    *path, last = place.path
-    holder = part_at(frame.f_locals[place.variable[2]], tuple(path))
+    """Set a variable of a frame, or a part of it; a tuple is made anew."""
+    name = place.variable[2]
+    held = frame.f_locals[name]
+    made = _part_set(held, place.path, value)
+    if made is not held:
+        set_local(frame, name, made)
+
+
+def _part_set(holder: Any, path: tuple[int, ...], value: Any) -> Any:
+    """Set the part of a holder at a path; return the holder, a tuple with the part in place of a tuple."""
+    if not path:
+        return value
+    k, before = path[0], _parts(holder)[path[0]]
+    part = _part_set(before, path[1:], value)
+    if part is before:
+        return holder
+    if type(holder) is tuple:
+        return (*holder[: k - 1], part, *holder[k:])
     if type(holder) is list:
-        holder[last - (last > 0)] = value
+        holder[k - (k > 0)] = part
     elif type(holder) is types.CellType:
-        holder.cell_contents = value
+        holder.cell_contents = part
     elif type(holder) is dict:
-        holder[[*holder][last // 2 - 1]] = value
+        holder[[*holder][k // 2 - 1]] = part
     else:
-        object.__setattr__(holder, slot_names(type(holder))[last - 3], value)
+        object.__setattr__(holder, slot_names(type(holder))[k - 3], part)
+    return holder
 
 
 def _parts(value: Any) -> dict[int, Any]:
     """Return the parts of a container or object by their indices in its form."""
+    if type(value) is tuple:
+        return dict(enumerate(value, 1))
     if type(value) is list:
         return dict([*enumerate(value, 1), *enumerate(value, -len(value))])
     if type(value) is dict:

@@ -17,12 +17,14 @@ import numpy as np
 from wengert.compiling.loops.periodicity import constant_key
 from wengert.compiling.watched.lifting import (
     LIFTABLE,
+    Choice,
     Lifts,
     LoopKey,
     Place,
     RestartError,
     VariableName,
     constants_that_differ,
+    is_past,
     keeps_types,
     part_at,
     set_part,
@@ -39,6 +41,7 @@ from wengert.compiling.watched.symbolic_iterators import (
     may_be_symbolic,
     symbolic_iterator,
 )
+from wengert.compiling.watched.watchable import ATOMS
 from wengert.hooks.code_swap import HOOKS
 from wengert.hooks.items import gathered
 from wengert.recording.primitives import Primitive, ruled
@@ -55,6 +58,8 @@ MOST_IRREGULAR = 10
 """After how many iterations that all differ no joins are looked for in a loop."""
 FEW_LEFT, MOST_EARLY = 8, 3
 """A trace begins again for a loop with more iterations left than this, and after at most so many."""
+MOST_CHOICES = 8
+"""How many constants may stand at a place of a loop's state before it is none of a few choices."""
 MOST_FORMS = 20
 """The largest number of earlier states of a loop with which one is compared."""
 
@@ -82,6 +87,7 @@ class Heads:
         self.live: dict[Any, Any] = {}  # the names that are live in the frames of calls, by code and place
         self.integers: set[int | None] = set()  # the slots of floats that were lifted from integers
         self.constants: dict[Any, Any] = {}  # lifted numbers, by the variable and the constant
+        self.choices: dict[Place, list[Any]] = {}  # the constants that stood at a place, in the order of their numbers
         self.retyped = RetypedFloats()
         self.began: dict[Place, set[float]] = {}  # the floats with which variables begin that become np.float64
         self.tables: list[tuple[Any, Any, int]] = []  # from which loops read the arrays of lists, these, and since when
@@ -129,11 +135,13 @@ class Heads:
                 self.liftable[loop] = loop.key, {}
                 self.restart_if_needed(frame, loop, iterator)
             return
+        chosen: dict[Place, Any] = {}
         try:
             self.lift(frame, self.lifts.get(loop.key, {}))
             if self.reads.swapped.are_changed(self.reads.recording):
                 raise IncomparableError("the content of a container from outside the function")
-            state = StateWalk(self).state(frame, head, iterator, loop)
+            chosen = self.choose(frame, self.lifts.get(loop.key, {}))
+            state = StateWalk(self).state(frame, head, iterator, loop, chosen)
         except IncomparableError as unknown:
             state, difference = LoopState({}, ()), f"it may change {unknown}"
         else:
@@ -154,6 +162,8 @@ class Heads:
         slots = state.slots if number is None else (*state.slots, slot_of(self.reads.recording, number))
         primitive = Primitive(Head(loop, difference, left, self, state, number is not None), None, "guard")
         self.reads.recording.append((primitive, None, slots, (), None, site))
+        is_over = left == 0 and head.is_for
+        self.tell({place: made for place, made in chosen.items() if not (is_over and is_past(head, place))})
 
     def begin_statement(self, frame: types.FrameType, head: LoopHead, site: Site | None) -> None:
         """Record that paths may join here, if there was a test since the last statement."""
@@ -168,7 +178,7 @@ class Heads:
             return
         try:
             self.lift(frame, self.lifts.get(loop.key, {}))
-            state = StateWalk(self).state(frame, head, [], loop)
+            state = StateWalk(self).state(frame, head, [], loop, {})
         except IncomparableError:
             return
         mark = Join(loop, head.place, self.number_of_forms((loop.key, head.place), state.forms))
@@ -177,6 +187,7 @@ class Heads:
     def follow(self, earlier: Heads) -> None:
         """Number forms as an earlier trace does, and lift what it lifted."""
         self.forms, self.alive, self.lifted_before = earlier.forms, earlier.alive, earlier.lifts
+        self.choices = earlier.choices
 
     def let_go(self) -> None:
         """Keep only what is asked of heads when the trace has ended."""
@@ -234,6 +245,33 @@ class Heads:
             elif issubclass(kind, np.ndarray) and type(value) is np.ndarray and value.size and value.flags.writeable:
                 first = (0,) * value.ndim
                 HOOKS["setitem"](value, first, lift_constant(self.reads.recording, value[first]), STATE.site)
+
+    def choose(self, frame: types.FrameType, kinds: dict[Place, type]) -> dict[Place, Any]:
+        """Return, for each place of a choice, the number of the constant that stands there, as the tape computes it."""
+        found: dict[Place, Any] = {}
+        frames = [*frames_of(frame)] if Choice in kinds.values() else []
+        for place in sorted([place for place, kind in kinds.items() if kind is Choice]):
+            depth, function, name = place.variable
+            f = frames[depth] if depth < len(frames) else frame
+            if f.f_code.co_name != function or name not in f.f_locals:
+                continue
+            value = part_at(f.f_locals[name], place.path)
+            known = self.choices.setdefault(place, [])
+            number = next((k for k, x in enumerate(known) if _is_same_choice(x, value)), len(known))
+            if number == MOST_CHOICES or slot_of(self.reads.recording, value) is not None:
+                continue
+            known += [value] * (number == len(known))
+            key = place, number
+            if key not in self.constants:
+                self.constants[key] = lift_constant(self.reads.recording, float(number))
+            found[place] = record_call(ruled(operator.add), (self.constants[key], 0.0), {})  # a step of its branch
+        return found
+
+    def tell(self, chosen: dict[Place, Any]) -> None:
+        """Record tests that tell which constants stand at the places of choices."""
+        for made in chosen.values():
+            for k in range(int(made) + 1):
+                record_call(ruled(operator.ne), (made, float(k)), {})
 
     def item(self, container: list[Any] | tuple[Any, ...], key: Any) -> Any:
         """Return the item of a list or tuple at a symbolic integer, read from a table of all items."""
@@ -310,6 +348,11 @@ class Heads:
             if (of_any_type or loop.keeps_types) and (loop.forks or _has_test(between)):
                 found.setdefault(key, {}).update(names)
         return found
+
+
+def _is_same_choice(a: Any, b: Any) -> bool:
+    """Whether two constants are one to the code: the same thing, or equal ones that are compared by their values."""
+    return a is b or (type(a) is type(b) and type(a) in (*ATOMS, np.bool_) and bool(a == b))
 
 
 def _has_test(entries: Iterable[Any]) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.loops.periodicity import constant_key, static_spec
-from wengert.compiling.watched.lifting import GrownList, VariableName
+from wengert.compiling.watched.lifting import GrownList, Place, VariableName, is_past, with_part
 from wengert.compiling.watched.marks import LoopRun, LoopState
 from wengert.compiling.watched.symbolic_iterators import SYMBOLIC_ITERATORS
 from wengert.compiling.watched.trusted import belongs_to_user, is_root_of_trace
@@ -79,8 +79,13 @@ class StateWalk:
         inputs = [outer.traced for outer in heads.reads.inputs.values()]
         self.input_owners = {id(owner_of(made)) for made in inputs if isinstance(made, np.ndarray)}
 
-    def state(self, frame: types.FrameType, head: LoopHead, iterator: list[Any], loop: LoopRun) -> LoopState:
-        """Return the state of the program, without the variables of this frame that are not live."""
+    def state(
+        self, frame: types.FrameType, head: LoopHead, iterator: list[Any], loop: LoopRun, chosen: dict[Place, Any]
+    ) -> LoopState:
+        """Return the state of the program, without the variables of this frame that are not live.
+
+        `chosen` are the numbers of the constants at places of choices.
+        """
         self.begin = loop.begin
         forms: dict[VariableName, Any] = {}
         fixed: list[int] = []
@@ -115,7 +120,12 @@ class StateWalk:
                     raise IncomparableError(f"{name}, {unknown}") from None
                 except RecursionError:
                     raise IncomparableError(f"{name}, too deeply nested to compare") from None
-        first = len(self.slots)
+        for place, made in chosen.items():
+            if place.variable in forms:
+                forms[place.variable] = with_part(forms[place.variable], place.path, "a choice")
+                past += [len(self.slots)] * is_past(head, place)
+                self.slots.append(slot_of(self.recording, made))  # type: ignore[arg-type]
+        first, unread = len(self.slots), list[int]()
         for name, value in lists.items():
             is_new, more = name not in loop.lengths, len(value) - loop.lengths.get(name, len(value))
             if head.place == head.number:
@@ -126,10 +136,13 @@ class StateWalk:
             if is_new and not count:  # no iteration reads what came before the first
                 last = self.heads.lifted_items(loop, (0, frame.f_code.co_name, name))
                 more = len(last)
+            begin = len(self.slots)
             form = (GrownList, more, *map(self.form, last)) if is_alone else self.form(value)
+            unread += range(begin, len(self.slots) if is_alone and not grown[name] else begin)
             forms[0, frame.f_code.co_name, name] = form
         positions = frozenset(range(first, len(self.slots))) if lists else None
-        return LoopState(forms, tuple(self.slots), frozenset(fixed), positions, frozenset(self.given), frozenset(past))
+        kinds = frozenset(fixed), positions, frozenset(self.given), frozenset(past), frozenset(unread)
+        return LoopState(forms, tuple(self.slots), *kinds)
 
     def form(self, value: Any) -> Any:
         """Return the form of a value. Code cannot distinguish states with equal forms in the same order."""

@@ -40,7 +40,8 @@ class LoopState(NamedTuple):
 
     `fixed` are the positions of the slots in variables that the loop does not set, `given` those of inputs that are
     arrays. `grown` are those of the last items of lists to which it only appends; None if there are no such
-    lists. `past` are those in variables that nothing reads after a `for` is exhausted.
+    lists, and `unread` those of them that no iteration reads. `past` are those in variables that nothing reads after a
+    `for` is exhausted.
     """
 
     forms: dict[VariableName, Any]
@@ -49,6 +50,7 @@ class LoopState(NamedTuple):
     grown: frozenset[int] | None = None
     given: frozenset[int] = frozenset()
     past: frozenset[int] = frozenset()
+    unread: frozenset[int] = frozenset()
 
 
 class Mark:
@@ -93,7 +95,7 @@ class Head(Mark):
     ) -> None:
         self.loop, self.difference, self.left = loop, difference, left
         self.fixed, self.given, self.grown, self.number = state.fixed, state.given, state.grown, number
-        self.past = state.past
+        self.past, self.unread = state.past, state.unread
         self.integers = frozenset([k for k, slot in enumerate(state.slots) if slot in heads.integers])
         self.form = heads.number_of_forms(loop.key, state.forms)
         loop.irregular = loop.irregular + 1 if difference else 0

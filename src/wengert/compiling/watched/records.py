@@ -8,13 +8,13 @@ from the record, or change the record, ends the trace.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from wengert.compiling.watched.symbolic_ints import SymbolicIntError, recorded_key
+from wengert.compiling.watched.symbolic_ints import SymbolicInt, SymbolicIntError, recorded_key
 from wengert.compiling.watched.watchable import (
     ATOMS,
     can_be_rebuilt,
@@ -131,15 +131,39 @@ def can_be_record(item: Any) -> bool:
     return is_plain and not hasattr(t, "__getattr__") and not any([runs_code(t, name) for name in dictionary_of(item)])
 
 
+def table_kind(item: Any) -> Any:
+    """Return the kind of an item or a part of it: one table holds those of one kind, none the constants of a kind."""
+    t = type(item)
+    if t is np.ndarray:
+        return t, item.shape, item.dtype
+    if t in _NUMBERS_IN_TABLES:
+        return (t,)
+    if t in ATOMS or t is np.bool_:
+        return CONSTANT_KIND, t, item
+    if issubclass(t, tuple):
+        return t, tuple.__len__(item)
+    return (t, *contents_of(item)) if can_be_record(item) else (CONSTANT_KIND, id(item))
+
+
+def are_few(groups: Mapping[Any, Sequence[Any]], count: int) -> bool:
+    """Whether so many items are of few kinds: of each there should be several."""
+    are_bools = all([kind[0] is CONSTANT_KIND and kind[1] in (bool, np.bool_) for kind in groups])
+    return len(groups) == 1 or are_bools or (len(groups) <= MOST_KINDS and 3 * len(groups) <= count)
+
+
 def can_be_column(values: Sequence[Any]) -> bool:
-    """Whether a table may hold these parts: numbers or arrays of one type, or one and the same plain thing."""
-    first, t = values[0], type(values[0])
-    if all([value is first for value in values]):
-        return t in ATOMS or t in _COLUMN_TYPES or t in (np.ndarray, bool, type(None))
-    return t in (*_COLUMN_TYPES, bool, np.ndarray) and all([type(value) is t for value in values])
+    """Whether a table may hold these parts of records: numbers, arrays or constants of few kinds."""
+    groups: dict[Any, list[Any]] = {}
+    for value in values:
+        groups.setdefault(table_kind(value), []).append(value)
+    is_known = all([kind[0] in (*_NUMBERS_IN_TABLES, np.ndarray) or kind[1] in _PLAIN_CONSTANTS for kind in groups])
+    return is_known and are_few(groups, len(values))
 
 
-_COLUMN_TYPES = (int, float, np.bool_, np.float64)
+CONSTANT_KIND = "a constant"
+MOST_KINDS = 8
+_PLAIN_CONSTANTS = {*ATOMS, np.bool_}
+_NUMBERS_IN_TABLES = (int, float, np.float64, SymbolicInt)
 
 
 def record_of(thing: Any) -> Record | None:

@@ -14,7 +14,17 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.watched.containers import is_named_tuple
-from wengert.compiling.watched.records import Column, ItemIndex, Records, can_be_column, can_be_record, contents_of
+from wengert.compiling.watched.records import (
+    CONSTANT_KIND,
+    Column,
+    ItemIndex,
+    Records,
+    are_few,
+    can_be_column,
+    can_be_record,
+    contents_of,
+    table_kind,
+)
 from wengert.compiling.watched.symbolic_ints import (
     SymbolicInt,
     float_of,
@@ -152,18 +162,41 @@ class SymbolicRows(SymbolicRange):
         return self.reads.note_made(tuple.__new__(type(item), parts), self.reads.original_of(item))
 
     def column(self, items: Sequence[Any]) -> Column:
-        """Return the function that reads a part of the items, of which all are like these, at an index on the tape."""
-        first, t = items[0], type(items[0])
-        if all([item is first for item in items]):
-            return lambda at: first
-        if can_be_record(first):
+        """Return the function that reads a part of the items, which `has_columns`, at an index on the tape."""
+        if all([item is items[0] for item in items]):
+            return lambda at: items[0]
+        kinds = [*map(table_kind, items)]
+        groups = [*dict.fromkeys(kinds)]
+        if len(groups) == 1:
+            return self.column_of_kind(items, groups[0])
+        numbers = [*map(groups.index, kinds)]
+        table = np.array(numbers, float)
+        columns = []
+        for kind in groups:
+            first = items[kinds.index(kind)]
+            alike = [item if kinds[k] == kind else first for k, item in enumerate(items)]
+            columns.append(self.column_of_kind(alike, kind))
+
+        def read(at: ItemIndex) -> Any:
+            made, number = record_call(ruled(np.ndarray.item), (table, at.index), {}), numbers[at.k]
+            for k in range(min(number + 1, len(groups) - 1)):
+                record_call(ruled(operator.ne), (made, float(k)), {})  # a guard
+            return columns[number](at)
+
+        return read
+
+    def column_of_kind(self, items: Sequence[Any], kind: Any) -> Column:
+        """Return the function that reads items of one kind."""
+        t = type(items[0])
+        if kind[0] is CONSTANT_KIND:
+            return lambda at: items[at.k]
+        if can_be_record(items[0]):
             return Records(self, items).stand_in
         if t is tuple or is_named_tuple(t):
             parts = [self.column(part) for part in zip(*map(tuple.__iter__, items), strict=True)]
             return lambda at: self.container(items[at.k], [part(at) for part in parts])
-        is_whole = t is int or t is bool or t is np.bool_
         numbers = [*map(float_of, items)]
-        table: Any = np.array(items, float) if is_whole else record_call(ruled(np.array), (numbers,), {})
+        table: Any = np.array(items, float) if t is int else record_call(ruled(np.array), (numbers,), {})
         if t is np.ndarray:
             self.reads.recording.memory.capture([table, *items])  # it logs writes into them from now on
             self.reads.heads.tables.append((table, items, len(self.reads.recording.entries)))
@@ -171,9 +204,6 @@ class SymbolicRows(SymbolicRange):
 
         def read(at: ItemIndex) -> Any:
             made = record_call(take, (table, at.index), {})
-            if t is bool or t is np.bool_:
-                record_call(ruled(operator.ne), (made, 0.0), {})  # a guard
-                return items[at.k]
             made = symbolic_int(self.reads.recording, made) if t is int or t is SymbolicInt else made
             return self.reads.note_made(made, self.reads.original_of(items[at.k]))
 
@@ -198,38 +228,36 @@ def _ids_of(item: Any) -> Any:
 
 
 def has_columns(recording: Recording, items: Sequence[Any]) -> bool:
-    """Whether tables can hold the items of a list or tuple, one for each part of them."""
+    """Whether tables can hold the items of a list or tuple, one for each part of them, or of those of each kind."""
+    groups: dict[Any, list[Any]] = {}
+    for item in items:
+        groups.setdefault(table_kind(item), []).append(item)
+    return are_few(groups, len(items)) and all([_has_columns(recording, alike) for alike in groups.values()])
+
+
+def _has_columns(recording: Recording, items: Sequence[Any]) -> bool:
+    """Whether tables can hold these items of one kind."""
     first, t = items[0], type(items[0])
-    if any([type(item) is not t for item in items]):
-        return False
-    if all([item is first for item in items]):
+    if table_kind(first)[0] is CONSTANT_KIND:
         return True
     if t is tuple or is_named_tuple(t):
-        is_alike = len({*map(tuple.__len__, items)}) == 1
-        return is_alike and all(
-            [has_columns(recording, part) for part in zip(*map(tuple.__iter__, items), strict=True)]
-        )
+        return all([has_columns(recording, part) for part in zip(*map(tuple.__iter__, items), strict=True)])
     if can_be_record(first):
-        return _are_alike(recording, items)
+        return _have_tables(recording, items)
     if t is int:
         return all([-WHOLE <= item <= WHOLE for item in items])
     if t is np.ndarray:
         return first.ndim > 0 and all([_is_row(recording, item, first) for item in items])
-    return t in (bool, np.bool_, SymbolicInt, float, np.float64)
+    return t in (SymbolicInt, float, np.float64)
 
 
-def _are_alike(recording: Recording, items: Sequence[Any]) -> bool:
-    """Whether records have the same keys or attributes, and tables can hold a part of them."""
+def _have_tables(recording: Recording, items: Sequence[Any]) -> bool:
+    """Whether tables can hold a part of these records from outside."""
     reads: Any = recording.reads
-    if STATE.site in reads.effects.learned.no_records or not all(map(can_be_record, items)):
-        return False
-    if None in [*map(reads.accessor_of, items)]:  # of the function's own making
+    if STATE.site in reads.effects.learned.no_records or None in [*map(reads.accessor_of, items)]:
         return False
     parts = [*map(contents_of, items)]
-    names = (*parts[0],)
-    return all([(*part,) == names for part in parts]) and any(
-        [can_be_column([part[name] for part in parts]) for name in names]
-    )
+    return any([can_be_column([part[name] for part in parts]) for name in parts[0]])
 
 
 def _is_row(recording: Recording, array: np.ndarray, like: np.ndarray) -> bool:
