@@ -46,9 +46,10 @@ def set_apart(items: list[Any], places: int) -> tuple[list[Any], dict[int, LoopH
             made.append(fronts[item])
             is_for = _is_for(items, k)
             counts = is_for and not target_is_read(items, live, k)
-            changes = set_within(items, loops[k]), grown_within(items, loops[k])
+            grown, indexed = grown_within(items, loops[k])
             instr: Any = next(i for i in items[k:] if isinstance(i, Instr))
             after = live[place[instr.arg]] if is_for else live[k]
+            changes = set_within(items, loops[k]), grown, indexed
             heads[len(made)] = at_heads[k] = LoopHead(
                 k, k, live[k], is_for, counts, *changes, after, *added.get(item, (0,))
             )

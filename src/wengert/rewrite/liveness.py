@@ -78,35 +78,62 @@ def set_within(items: Sequence[Any], loop: Iterable[int]) -> frozenset[str]:
     return frozenset().union(*[arg if isinstance(arg, tuple) else (arg,) for arg in sets])
 
 
-def grown_within(items: Sequence[Any], loop: Iterable[int]) -> tuple[tuple[str, int], ...]:
+def grown_within(items: Sequence[Any], loop: Iterable[int]) -> tuple[tuple[tuple[str, int], ...], frozenset[str]]:
     """Return the fast local variables that a loop only appends to, and how many of their last items it reads.
 
-    In the loop each of them stands only in `name.append(...)` and `name[-1]`, `name[-2]`, and so on.
+    In the loop each of them stands only in `name.append(...)`, in `name[-1]`, `name[-2]`, and so on, and in items at a
+    computed index, such as `name[k - 1]`; the second result has the variables with such.
     """
     depths: dict[str, list[int | None]] = {}
     for k in loop:
         if isinstance(items[k], Instr) and "_FAST" in items[k].name:
             names = items[k].arg if isinstance(items[k].arg, tuple) else (items[k].arg,)
-            for name in [name for name in names if isinstance(name, str)]:  # no cell
-                is_load = name is names[-1] and items[k].name.endswith(_LOADS)
-                depths.setdefault(name, []).append(_depth_read(items, k) if is_load else None)
+            for place, name in enumerate(names):
+                if isinstance(name, str):  # no cell
+                    above = len(names) - 1 - place
+                    is_load = items[k].name in _LOADS or (not above and items[k].name.endswith(_LOADS))
+                    depths.setdefault(name, []).append(_depth_read(items, k, above) if is_load else None)
     grown: dict[str, Any] = {name: depth for name, depth in depths.items() if None not in depth and 0 in depth}
-    return tuple(sorted([(name, max(depth)) for name, depth in grown.items()]))
+    indexed = frozenset([name for name, depth in grown.items() if _COMPUTED in depth])
+    return tuple(sorted([(name, max(depth)) for name, depth in grown.items()])), indexed
 
 
-_LOADS = ("LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_CHECK")
+_LOADS = (
+    "LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_CHECK", "LOAD_FAST_LOAD_FAST",
+    "LOAD_FAST_BORROW_LOAD_FAST_BORROW",
+)  # fmt: skip
+_PUSHING = (*_LOADS, "LOAD_CONST", "LOAD_SMALL_INT", "LOAD_DEREF")
+_COMPUTED = -1
+"""Stands for the depth of an item at a computed index."""
 
 
-def _depth_read(items: Sequence[Any], k: int) -> int | None:
-    """Return n if the variable loaded at an index is used as `x[-n]`, 0 for `x.append`; None for any other use."""
-    after = [item for item in items[k + 1 : k + 6] if isinstance(item, Instr)][:2]
+def _depth_read(items: Sequence[Any], k: int, above: int) -> int | None:
+    """Return n if the variable loaded at an index is used as `x[-n]`, 0 for `x.append`; None for any other use.
+
+    There are so many values `above` it on the stack.
+    """
+    after = [item for item in items[k + 1 : k + 12] if isinstance(item, Instr)]
     if len(after) < 2:
         return None
-    if after[0].name in ("LOAD_METHOD", "LOAD_ATTR") and after[0].arg in ("append", (True, "append")):
+    if not above and after[0].name in ("LOAD_METHOD", "LOAD_ATTR") and after[0].arg in ("append", (True, "append")):
         return 0
-    is_item = after[1].name == "BINARY_SUBSCR" or getattr(after[1].arg, "name", "") == "SUBSCR"
-    place = after[0].arg
-    return -place if is_item and after[0].name == "LOAD_CONST" and type(place) is int and place < 0 else None
+    if not above and after[0].name == "LOAD_CONST" and _reads_item(after[1]):
+        place = after[0].arg
+        return -place if type(place) is int and place < 0 else None
+    for item in after:
+        if _reads_item(item):
+            return _COMPUTED if above == 1 else None
+        if item.name in _PUSHING:
+            above += len(item.arg) if type(item.arg) is tuple else 1
+        elif item.name == "BINARY_OP":
+            above -= 1
+        else:
+            return None
+    return None
+
+
+def _reads_item(item: Any) -> bool:
+    return item.name == "BINARY_SUBSCR" or getattr(item.arg, "name", "") == "SUBSCR"
 
 
 def _may_set(name: str) -> bool:

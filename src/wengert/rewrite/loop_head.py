@@ -11,8 +11,9 @@ class LoopHead(NamedTuple):
     `number` is the index of the head in the program, `place` that of the statement, for the head the same. The loop may
     change only the local variables in `set`. `is_for` says that a `for` begins there; `counts`, that its loop variable
     is not read, so that it only counts iterations. `grown` has the local variables that the loop only appends to, and
-    how many of their last items it reads, `after` those that are live when a `for` is exhausted. The loop of a list
-    comprehension `fills` a list that is so deep on the stack; for one that yields to a consumer that is -1.
+    how many of their last items it reads, `indexed` those of them that it also reads at a computed index, `after` those
+    that are live when a `for` is exhausted. The loop of a list comprehension `fills` a list that is so deep on the
+    stack; for one that yields to a consumer that is -1.
     """
 
     number: int
@@ -22,5 +23,6 @@ class LoopHead(NamedTuple):
     counts: bool
     set: frozenset[str]
     grown: tuple[tuple[str, int], ...]
+    indexed: frozenset[str]
     after: frozenset[str]
     fills: int

@@ -46,6 +46,8 @@ class Learned:
         self.may_read_tables = True  # whether loops may read the items of lists from tables
         self.reads_tables = False  # whether a loop has done so
         self.no_records: set[Any] = set()  # the lines of loops whose items, dictionaries or objects, are as they are
+        self.unlifted: set[Any] = set()  # the loops whose counters are constants, since they are used as such
+        self.depths: set[Any] = set()  # loops, the lists that they append to, and how many last items counters index
         self.waits = 0  # how many traces have filled a cache of the function
 
     def note_changes(self, integers: set[str]) -> None:
@@ -62,12 +64,14 @@ class Learned:
     def reads_less(self, error: Any) -> bool:
         """Have loops read items of lists as they are, after an error that tables may cause; False if they do already.
 
-        An error about a record of a list concerns the loop over that list alone.
+        An error with a lesson concerns one loop alone.
         """
-        place = getattr(error, "place", None)
-        if place is not None and place not in self.no_records:
-            self.no_records.add(place)
-            return True
+        if error.lesson is not None:
+            kind, things = error.lesson
+            known: set[Any] = getattr(self, kind)
+            if not known.issuperset(things):
+                known.update(things)
+                return True
         did, self.reads_tables, self.may_read_tables = self.reads_tables, False, False
         return did
 

@@ -7,6 +7,7 @@ so, and `compiling/loops/branch_tree.py` makes a dynamic loop of it.
 from __future__ import annotations
 
 import operator
+import sys
 import types
 from bisect import bisect
 from collections.abc import Iterable
@@ -30,11 +31,18 @@ from wengert.compiling.watched.lifting import (
     set_part,
     with_lifts,
 )
-from wengert.compiling.watched.loop_states import MOST_PARTS, IncomparableError, StateWalk, frames_of
+from wengert.compiling.watched.loop_states import (
+    MOST_PARTS,
+    IncomparableError,
+    StateWalk,
+    frames_of,
+    grown_lists,
+    local_variables,
+)
 from wengert.compiling.watched.marks import Head, Join, LoopRun, LoopState, Mark
 from wengert.compiling.watched.records import ItemIndex
 from wengert.compiling.watched.retyped_floats import RetypedFloats, keeps_float
-from wengert.compiling.watched.symbolic_ints import float_of, lift_constant, refuse_counter
+from wengert.compiling.watched.symbolic_ints import float_of, lift_constant, record_integer_call, refuse_counter
 from wengert.compiling.watched.symbolic_iterators import (
     SYMBOLIC_ITERATORS,
     column_reader,
@@ -46,7 +54,7 @@ from wengert.hooks.code_swap import HOOKS
 from wengert.hooks.items import gathered
 from wengert.recording.primitives import Primitive, ruled
 from wengert.recording.record import record_call
-from wengert.recording.recording import STATE, Level
+from wengert.recording.recording import STATE, Level, flat_slots
 from wengert.recording.slots import slot_of
 from wengert.rewrite.liveness import live_after
 from wengert.rewrite.loop_head import LoopHead
@@ -58,6 +66,8 @@ MOST_IRREGULAR = 10
 """After how many iterations that all differ no joins are looked for in a loop."""
 FEW_LEFT, MOST_EARLY = 8, 3
 """A trace begins again for a loop with more iterations left than this, and after at most so many."""
+MOST_DEPTH = 16
+"""How far from its end a counter may index a list that grows."""
 MOST_CHOICES = 8
 """How many constants may stand at a place of a loop's state before it is none of a few choices."""
 MOST_FORMS = 20
@@ -93,6 +103,8 @@ class Heads:
         self.tables: list[tuple[Any, Any, int]] = []  # from which loops read the arrays of lists, these, and since when
         self.readers: dict[int, Any] = {}  # of lists and tuples, by id, with what they held
         self.records: dict[int, Any] = {}  # by the ids of their stand-ins
+        self.indexed: dict[int, Any] = {}  # lists that loops append to and index by counters, by id
+        self.lifted_slots: dict[Any, LoopKey] = {}  # the loops whose counters begin in these slots
         self.counters: list[Any] = []  # kept alive here: the shadow table keeps only ids
         self.liftable: dict[LoopRun, tuple[LoopKey, dict[Place, type]]] = {}  # only constants change in these
         self.restarts: Any = None  # whether the trace may begin again, with more lifts
@@ -110,8 +122,14 @@ class Heads:
             self.restarts.are_possible = False  # if its function ends early, so does the generator
         if loop.key in self.lifts:
             self.lifted_loops.append(loop)
+            made = None
             if iterator and not _only_counts(head, iterator):
-                return symbolic_iterator(self.reads.recording, iterator[0]) or iterator[0]
+                made = symbolic_iterator(self.reads.recording, iterator[0])
+            if made is not None:
+                loop.counted_by = made
+                loop.grown = grown_lists(head, loop)
+                self.lifted_slots.update({slot_of(self.reads.recording, x): loop.key for x in made.counters})
+                return made
         return iterator[0] if iterator else None
 
     def _is_gathered(self, frame: types.FrameType, head: LoopHead) -> bool:
@@ -137,7 +155,7 @@ class Heads:
             return
         chosen: dict[Place, Any] = {}
         try:
-            self.lift(frame, self.lifts.get(loop.key, {}))
+            self.lift(frame, self.lifts.get(loop.key, {}), loop.key)
             if self.reads.swapped.are_changed(self.reads.recording):
                 raise IncomparableError("the content of a container from outside the function")
             chosen = self.choose(frame, self.lifts.get(loop.key, {}))
@@ -163,6 +181,8 @@ class Heads:
         primitive = Primitive(Head(loop, difference, left, self, state, number is not None), None, "guard")
         self.reads.recording.append((primitive, None, slots, (), None, site))
         is_over = left == 0 and head.is_for
+        if is_over:
+            self.indexed = {key: (made, own) for key, (made, own) in self.indexed.items() if own is not loop}
         self.tell({place: made for place, made in chosen.items() if not (is_over and is_past(head, place))})
 
     def begin_statement(self, frame: types.FrameType, head: LoopHead, site: Site | None) -> None:
@@ -177,7 +197,7 @@ class Heads:
         if self.reads.swapped.are_changed(self.reads.recording):
             return
         try:
-            self.lift(frame, self.lifts.get(loop.key, {}))
+            self.lift(frame, self.lifts.get(loop.key, {}), loop.key)
             state = StateWalk(self).state(frame, head, [], loop, {})
         except IncomparableError:
             return
@@ -193,7 +213,7 @@ class Heads:
         """Keep only what is asked of heads when the trace has ended."""
         self.reads = None
         self.loops, self.constants, self.liftable, self.filled = {}, {}, {}, {}
-        self.counters, self.tables, self.readers, self.records = [], [], {}, {}
+        self.counters, self.tables, self.readers, self.records, self.indexed = [], [], {}, {}, {}
 
     def id_of(self, thing: Any) -> int:
         """Return the id of a thing, which lives as long as the forms of states."""
@@ -210,7 +230,7 @@ class Heads:
         del known[:-MOST_FORMS]
         return known[-1][0]
 
-    def lift(self, frame: types.FrameType, kinds: dict[Place, type]) -> None:
+    def lift(self, frame: types.FrameType, kinds: dict[Place, type], loop: LoopKey) -> None:
         """Replace the values at these places, if they are constants, by values that the tape computes from here on."""
         frames = [*frames_of(frame)] if kinds else []
         for place, kind in sorted(kinds.items(), key=lambda item: item[0]):
@@ -230,6 +250,7 @@ class Heads:
                 key = place, constant_key(value)
                 if key not in self.constants:
                     self.constants[key] = lift_constant(self.reads.recording, kind(value))
+                    self.lifted_slots[slot_of(self.reads.recording, self.constants[key])] = loop
                     if type(value) is int is not kind:
                         self.integers.update([slot_of(self.reads.recording, self.constants[key])])
                 made = self.constants[key]
@@ -271,20 +292,72 @@ class Heads:
         """Record tests that tell which constants stand at the places of choices."""
         for made in chosen.values():
             for k in range(int(made) + 1):
-                record_call(ruled(operator.ne), (made, float(k)), {})
+                record_call(ruled(operator.gt), (made, float(k)), {})
 
     def item(self, container: list[Any] | tuple[Any, ...], key: Any) -> Any:
-        """Return the item of a list or tuple at a symbolic integer, read from a table of all items."""
+        """Return the item of a list or tuple at a symbolic integer, read from a table of all items.
+
+        In a loop that appends to the list, return one of its last items, if the integer counts as the loop does.
+        """
         place = int(float_of(key))
         container[place]  # may raise an IndexError
+        loop, name = self.growing(container)
+        if loop is not None and (known := self.depth_of(loop, name)):
+            self.check_depth(loop, name, len(container) - place, known)
+            counter = loop.counted_by.counters[0]
+            ahead = record_integer_call(operator.sub, key, counter)
+            difference = place - int(float_of(counter))
+            for test, bound in ((operator.gt, difference - 0.5), (operator.lt, difference + 0.5)):  # guards
+                record_call(ruled(test), (float_of(ahead), bound), {})
+            return container[place]
         if id(container) not in self.readers:
             read = column_reader(self.reads.recording, container)
             self.readers[id(container)] = container, [*container], read
         _, before, read = self.readers[id(container)]
         is_same = len(before) == len(container) and all(map(operator.is_, before, container))
         if read is None or not is_same:  # a table for each change would be quadratic
-            refuse_counter("a counter is used as a key")
+            if loop is not None:
+                self.check_depth(loop, name, len(container) - place, 0)
+            self.refuse_key(key)
         return read(ItemIndex.of(place, key))
+
+    def growing(self, container: Any) -> tuple[Any, str]:
+        """Return the counted loop that appends to a list, and the name of the list there; None if there is none."""
+        for frame in frames_of(sys._getframe(2)):
+            names = local_variables(frame)
+            loops = [loop for (frame_id, _), (loop, _) in self.loops.items() if frame_id == id(frame)]
+            for loop in reversed([loop for loop in loops if loop.counted_by is not None]):
+                for name in loop.grown:
+                    if names.get(name) is container:
+                        return loop, name
+        return None, ""
+
+    def depth_of(self, loop: LoopRun, name: str) -> int:
+        """Return how many last items of a list counters index in a loop that appends to it."""
+        depths = self.reads.effects.learned.depths
+        return max([depth for key, grown, depth in depths if (key, grown) == (loop.key, name)], default=0)
+
+    def check_depth(self, loop: LoopRun, name: str, depth: int, known: int) -> None:
+        """Begin the trace again if a counter indexes an item so far from the end of a list, and this is not known."""
+        if known < depth <= MOST_DEPTH:
+            refuse_counter("a counter indexes a list that grows", ("depths", [(loop.key, name, depth)]))
+
+    def refuse_fixed_item(self, container: list[Any]) -> None:
+        """Refuse an index of a list that grows if it is no counter: other iterations may read another item there."""
+        _, loop = self.indexed[id(container)]
+        refuse_counter("a list that grows is indexed by a constant", ("unlifted", [loop.key]))
+
+    def refuse_key(self, key: Any) -> None:
+        """Refuse a key with counters; in the next trace those of the loops around are constants."""
+        todo = [slot_of(self.reads.recording, part) for part in (key if type(key) is tuple else (key,))]
+        seen: set[Any] = {None}
+        while todo:
+            slot = todo.pop()
+            if slot not in seen:
+                seen.add(slot)
+                todo += flat_slots(self.reads.recording.entries[slot][2])
+        loops = {loop for slot, loop in self.lifted_slots.items() if slot in seen}
+        refuse_counter("a counter is used as a key", ("unlifted", loops) if loops else None)
 
     def refuse_row(self, thing: Any) -> None:
         """Refuse an array that a loop has read from a table: the array in the list has other memory."""
@@ -340,10 +413,18 @@ class Heads:
         """Whether a loop for which variables were lifted now runs any number of iterations."""
         return any([loop.kind for loop in self.lifted_loops])
 
+    @property
+    def unlifted(self) -> set[LoopKey]:
+        """The loops whose counters stay constants."""
+        found: set[LoopKey] = self.reads.effects.learned.unlifted
+        return found
+
     def needed_lifts(self, of_any_type: bool = True) -> Lifts:
         """Return the variables that must be lifted to free loops which contain guards; their type may have to stay."""
         found: Lifts = {key: {**names} for key, names in self.lifted_before.items()}
         for loop, (key, names) in self.liftable.items():
+            if key in self.unlifted:
+                continue
             between = self.reads.recording.entries[loop.begin : loop.end]
             if (of_any_type or loop.keeps_types) and (loop.forks or _has_test(between)):
                 found.setdefault(key, {}).update(names)

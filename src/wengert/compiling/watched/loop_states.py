@@ -94,21 +94,21 @@ class StateWalk:
             fixed = [*range(len(self.slots), len(self.slots) + len(iterator[0].tables))]
             self.slots += iterator[0].tables
         past: list[int] = []
-        grown, lists = dict(head.grown), dict[str, list[Any]]()
+        grown, lists = grown_lists(head, loop), dict[str, list[Any]]()
         if head.fills:
             grown[COMPREHENSION], lists[COMPREHENSION] = 0, self.heads.filled[id(frame), head.number]
         forms[0, "", "something outside of the function"] = f"{self.heads.reads.effects.count}"
         for depth, f in enumerate(frames_of(frame)):
             forms[depth, f.f_code.co_name, "the position in the code"] = self.heads.id_of(f.f_code), f.f_lasti
-            names = dict(f.f_locals)
-            if sys.version_info < (3, 13) and f.f_code.co_flags & inspect.CO_OPTIMIZED:
-                f.f_locals.clear()  # a copy, which the frame would keep
+            names = local_variables(f)
             live = head.live if depth == 0 else self.heads.live_in(f)
             for name, value in names.items():
                 if name in f.f_code.co_varnames and name not in {*live, *f.f_code.co_cellvars}:
                     continue
                 if depth == 0 and type(value) is list and name in grown:
                     lists[name] = value
+                    if name in head.indexed:
+                        self.heads.indexed[id(value)] = value, loop
                     continue
                 is_fast = name in f.f_code.co_varnames and name not in f.f_code.co_cellvars
                 if is_fast and slot_of(self.recording, value) is not None:
@@ -125,22 +125,25 @@ class StateWalk:
                 forms[place.variable] = with_part(forms[place.variable], place.path, "a choice")
                 past += [len(self.slots)] * is_past(head, place)
                 self.slots.append(slot_of(self.recording, made))  # type: ignore[arg-type]
-        first, unread = len(self.slots), list[int]()
+        unread, newest = list[int](), list[int]()
         for name, value in lists.items():
             is_new, more = name not in loop.lengths, len(value) - loop.lengths.get(name, len(value))
             if head.place == head.number:
                 loop.lengths[name] = len(value)
             is_alone = id(value) not in self.numbers and [*map(id, lists.values())].count(id(value)) == 1
-            count = max(grown[name], more)
+            read = max(grown[name], self.heads.depth_of(loop, name))
+            count = max(read, more)
             last = value[len(value) - min(count, len(value)) :]
             if is_new and not count:  # no iteration reads what came before the first
                 last = self.heads.lifted_items(loop, (0, frame.f_code.co_name, name))
                 more = len(last)
             begin = len(self.slots)
             form = (GrownList, more, *map(self.form, last)) if is_alone else self.form(value)
-            unread += range(begin, len(self.slots) if is_alone and not grown[name] else begin)
+            if is_alone:
+                unread += range(begin, len(self.slots) if not read else begin)
+                newest += range(max(begin, len(self.slots) - more), len(self.slots))
             forms[0, frame.f_code.co_name, name] = form
-        positions = frozenset(range(first, len(self.slots))) if lists else None
+        positions = frozenset(newest) if lists else None
         kinds = frozenset(fixed), positions, frozenset(self.given), frozenset(past), frozenset(unread)
         return LoopState(forms, tuple(self.slots), *kinds)
 
@@ -257,6 +260,19 @@ def _has_content(cell: types.CellType) -> bool:
         return cell.cell_contents is not cell
     except ValueError:
         return False
+
+
+def grown_lists(head: LoopHead, loop: LoopRun) -> dict[str, int]:
+    """Return the variables that a loop only appends to; if a counter may be an index, those of a loop with counters."""
+    return {name: depth for name, depth in head.grown if loop.counted_by is not None or name not in head.indexed}
+
+
+def local_variables(frame: types.FrameType) -> dict[str, Any]:
+    """Return the local variables of a frame."""
+    names = dict(frame.f_locals)
+    if sys.version_info < (3, 13) and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+        frame.f_locals.clear()  # a copy, which the frame would keep
+    return names
 
 
 def frames_of(frame: types.FrameType | None) -> Iterator[types.FrameType]:

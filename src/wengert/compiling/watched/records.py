@@ -10,11 +10,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiling.watched.symbolic_ints import SymbolicInt, SymbolicIntError, recorded_key
+from wengert.compiling.watched.symbolic_ints import SymbolicInt, recorded_key, refuse_counter
 from wengert.compiling.watched.watchable import (
     ATOMS,
     can_be_rebuilt,
@@ -24,7 +24,7 @@ from wengert.compiling.watched.watchable import (
     lookup_with_owner,
     runs_code,
 )
-from wengert.recording.recording import STATE, Recording, users_line
+from wengert.recording.recording import STATE, Recording
 
 
 class ItemIndex(NamedTuple):
@@ -44,12 +44,6 @@ Column = Callable[[ItemIndex], Any]
 """A function that reads a part of an item from a table."""
 
 
-class RecordError(SymbolicIntError):
-    """A stand-in is used where it is not like the record: the next trace uses none in the loop at `place`."""
-
-    place: Any = None
-
-
 class Record:
     """The `original` that a stand-in stands for: one of like `records`, whose tables have its parts at an index."""
 
@@ -62,15 +56,12 @@ class Record:
             self.refuse("a loop changes an item of the list that it runs over")
         column = self.records.columns.get(name)
         if column is None:
-            self.refuse(f"a loop reads {name!r} of the items of a list, which a table cannot hold")
+            return self.refuse(f"a loop reads {name!r} of the items of a list, which a table cannot hold")
         return column(self.at)
 
-    def refuse(self, reason: str) -> NoReturn:
-        """Raise RecordError at the user's line."""
-        recording: Any = STATE.recording
-        error = RecordError(f"{users_line()}: {reason}")
-        error.place = self.records.place
-        raise recording.refuse(error)
+    def refuse(self, reason: str) -> Any:
+        """Raise SymbolicIntError at the user's line; the next trace uses no stand-ins in this loop."""
+        return refuse_counter(reason, ("no_records", [self.records.place]))
 
 
 class Records:

@@ -171,6 +171,11 @@ def _counting_getitem(key: Any, container: Any, site: Site | None) -> Any:
     if type(key) is SymbolicInt and type(container) in (list, tuple):
         STATE.site = site
         return STATE.recording.reads.heads.item(container, key)  # type: ignore[union-attr]
+    if type(container) is list and type(key) is int and key >= 0:
+        heads = STATE.recording.reads.heads  # type: ignore[union-attr]
+        if id(container) in heads.indexed:
+            STATE.site = site
+            heads.refuse_fixed_item(container)
     if type(container) is DictStandIn:
         STATE.site = site
         return container[_key(container, key, site)]
@@ -186,7 +191,7 @@ def _key(container: Any, key: Any, site: Site | None) -> Any:
     STATE.site = site
     parts = key if type(key) is tuple else (key,)
     if type(container) is not np.ndarray:
-        refuse_counter("a counter is used as a key")
+        STATE.recording.reads.heads.refuse_key(key)  # type: ignore[union-attr]
     if any([_contains_counter(part) and type(part) is not SymbolicInt for part in parts]):
         refuse_counter("a counter is used in a slice")
     return recorded_key(key)

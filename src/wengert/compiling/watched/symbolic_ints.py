@@ -8,7 +8,7 @@ A SymbolicInt is an int to the code, and a float on the tape. Integer arithmetic
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from wengert.errors import RefusedCallError
@@ -22,7 +22,12 @@ from wengert.values.specs import fresh
 
 
 class SymbolicIntError(RefusedCallError):
-    """A symbolic integer is used where a tape cannot record what the code does with its value."""
+    """A symbolic integer is used where a tape cannot record what the code does with its value.
+
+    Its `lesson`, if it has one, names what the next trace does otherwise, in a set of `Learned`.
+    """
+
+    lesson: tuple[str, Collection[Any]] | None = None
 
 
 def _refusing(name: str, method: Any) -> Any:
@@ -48,10 +53,11 @@ SymbolicDigit: Any = type("SymbolicDigit", (str,), {
 """A string of one character, made from a symbolic integer: CPython shares strings of one character."""
 
 
-def refuse_counter(reason: str) -> Any:
+def refuse_counter(reason: str, lesson: tuple[str, Collection[Any]] | None = None) -> Any:
     """Raise SymbolicIntError at the user's line."""
     recording = STATE.recording
     error = SymbolicIntError(f"{users_line()}: {reason}")
+    error.lesson = lesson
     raise error if recording is None else recording.refuse(error)
 
 

@@ -180,7 +180,7 @@ class SymbolicRows(SymbolicRange):
         def read(at: ItemIndex) -> Any:
             made, number = record_call(ruled(np.ndarray.item), (table, at.index), {}), numbers[at.k]
             for k in range(min(number + 1, len(groups) - 1)):
-                record_call(ruled(operator.ne), (made, float(k)), {})  # a guard
+                record_call(ruled(operator.gt), (made, float(k)), {})  # a guard
             return columns[number](at)
 
         return read

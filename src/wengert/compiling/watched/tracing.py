@@ -98,7 +98,8 @@ def trace_watched(
         reads.effects.refuse = reads.give_up if strict else None
         for rng in shared_generators():
             reads.effects.watch_generator(rng)
-        reads.heads.lifts, reads.heads.restarts = lifts or {}, restarts
+        reads.heads.lifts = {key: kinds for key, kinds in (lifts or {}).items() if key not in learned.unlifted}
+        reads.heads.restarts = restarts
         if earlier is not None:
             reads.heads.follow(earlier)
         recording.enter, recording.reverse = resolve_without_site, defer_reverse
