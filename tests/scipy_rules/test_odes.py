@@ -271,6 +271,24 @@ def test_an_event_that_happens_again(method: str) -> None:
     np.testing.assert_allclose(wg.jacobian(wg.jacobian(zeros))(1.3), 2 * n * np.pi / 1.3**3, rtol=1e-3)
 
 
+@pytest.mark.parametrize("method", ["RK45", "LSODA"])
+def test_an_event_with_a_branch(method: str) -> None:
+    """The branch at its times reads other parameters than that at the start."""
+
+    def weighted_times(p):
+        def event(t, y):
+            return y[0] - 0.5 * p[1] if t < 2.0 else y[0] - 0.2 * p[1] * p[0]
+
+        f = lambda t, y: np.array([y[1], -p[0] * y[0]])
+        times = integrate.solve_ivp(f, (0.0, 12.0), [1.0, 0.0], method, events=event, **EXACT).t_events[0]
+        return times @ np.arange(1.0, 1 + len(times))
+
+    p = np.array([1.3, 0.9])
+    wanted = [(weighted_times(p + h) - weighted_times(p - h)) / 2e-5 for h in 1e-5 * np.eye(2)]
+    np.testing.assert_allclose(wg.grad(weighted_times)(p), wanted, rtol=1e-5)
+    np.testing.assert_allclose(wg.jacobian(weighted_times)(p), wanted, rtol=1e-5)
+
+
 def test_an_event_that_counts_its_calls() -> None:
     """It is traced where SciPy's method is, and else refused."""
     counts = []

@@ -224,7 +224,7 @@ def event_times(found: Any, events: list[Any], path: Path) -> list[Any] | None:
         times = native
         if len(native):
             at_times = lambda t, g=g: g(t, path.between(t))  # noqa: E731
-            values = unseen(at_times, native)
+            values = at_times(native)
             if g.is_put_back() or values is None or values.size != native.size:
                 return None
             slopes = unseen(grad(lambda t, at_times=at_times: np.sum(at_times(t))), native)
