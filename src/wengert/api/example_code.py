@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from wengert.api.taping import trace
-from wengert.batching.example import Program
+from wengert.batching.example import Program, constant_arrays
 from wengert.batching.play import DiffersError
 from wengert.errors import WengertError
 from wengert.rulebook.registry import rules
-from wengert.tape.ops import Call, Constant, Variable, references, with_variables
+from wengert.tape.ops import Call, Constant, Variable, with_variables
 from wengert.values.numeric_trees import bits
 from wengert.values.specs import is_inexact
 
@@ -71,7 +71,7 @@ class ProgramCode:
             return None
         count, (size, n) = len(directions), batches[-1].shape
         block = block_size(count * n, size)
-        constants, kept = constants_of(program), []
+        constants, found = constants_of(program), np.empty(0)
 
         def push_block(constants: Sequence[Any], *batches: np.ndarray) -> Any:
             with with_constants(program, constants):
@@ -83,10 +83,12 @@ class ProgramCode:
             for start in range(0, size, block):
                 some = [filled(batch[start : start + block], block) for batch in batches]
                 made = np.reshape(self.run(push_block, kind, (constants, *some)), (count, block, n))
-                kept.append(keep(made[:, : size - start]))
+                kept = keep(made[:, : size - start])
+                if not start:
+                    found = np.empty((size, *kept.shape[1:]))
+                found[start : start + block] = kept
         except (WengertError, DiffersError):
             return None
-        found = np.concatenate(kept)
         return found if np.all(np.isfinite(found)) else None
 
 
@@ -184,9 +186,7 @@ def constants_of(program: Program) -> list[Any]:
 def _constants_of(op: Any) -> list[Any]:
     if isinstance(op, Constant):
         return [op.val] if is_inexact(op.val) else []
-    if not isinstance(op, Call):
-        return []
-    return [array for array in references((op.args, op.kwargs), np.ndarray) if is_inexact(array)]
+    return [array for array in constant_arrays(op) if is_inexact(array)] if isinstance(op, Call) else []
 
 
 class with_constants:

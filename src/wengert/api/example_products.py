@@ -86,7 +86,7 @@ class PointProducts(Sealed):
     """
 
     def __init__(self, call: BatchCall) -> None:
-        self._call, self.constants = call, constants_of(call.program)
+        self._call, self.constants = call, [copy.copy(constant) for constant in constants_of(call.program)]
         self._codes: dict[Any, Callable[..., Any]] = {}
 
     def pushed(self, tangents: Mapping[int, np.ndarray], args: Sequence[Any]) -> np.ndarray:
@@ -102,6 +102,10 @@ class PointProducts(Sealed):
     def pulled_in_blocks(self, y_bar: np.ndarray, args: Sequence[Any], places: tuple[int, ...]) -> list[Any]:
         """Return the same for a large batch."""
         return _on_same_branch(self._call.pulled, y_bar, args, places)
+
+    def pushed_in_blocks(self, tangents: Sequence[Any], args: Sequence[Any]) -> np.ndarray:
+        """Return the tangents of the results of a large batch, for those of all arguments; None stands for zeros."""
+        return _on_same_branch(self._call.pushed, tangents, args)
 
     def _run(self, f: Callable[..., Any], kind: Any, args: Sequence[Any]) -> Any:
         """Return `f(*args)` by code; interpret f if that fails, or for products of zero and infinity."""
