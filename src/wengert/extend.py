@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from wengert.api.partial_results import partly_known
     from wengert.api.reachable_state import undoing
     from wengert.api.stationary import minimum, with_value
-    from wengert.hooks.solver_callbacks import as_written, is_traced, order, unseen
+    from wengert.hooks.solver_callbacks import as_written, directly, is_traced, order, unseen
 
 __all__ = [
     "Batch",
@@ -104,6 +104,7 @@ __all__ = [
     "compiled_by",
     "computes",
     "computes_nothing",
+    "directly",
     "followed",
     "getfield",
     "getitem",
@@ -167,6 +168,7 @@ _HOMES = {
     "not_native": "wengert.api.native_functions",
     "kernel": "wengert.api.native_functions",
     "as_written": "wengert.hooks.solver_callbacks",
+    "directly": "wengert.hooks.solver_callbacks",
     "is_traced": "wengert.hooks.solver_callbacks",
     "order": "wengert.hooks.solver_callbacks",
     "unseen": "wengert.hooks.solver_callbacks",

@@ -17,7 +17,6 @@ from wengert_rules.scipy.integrate.linear_steps import (
     LinearSteps,
     SparseCollocationSteps,
     SparseJacobians,
-    changed,
     changes,
     inverse_by_blocks,
     residuals_of_changes,
@@ -90,13 +89,6 @@ def test_derivatives_are_the_transpose(case: Any, f: Any, x: Any, weights: Any) 
     second = wg.hessian(lambda x: np.sum(f(x, steps=case[2]) ** 2), as_matrix=True)(x)
     matrix = wg.jacobian(lambda x: f(x, steps=case[2]), as_matrix=True)(x)
     np.testing.assert_allclose(second, 2 * matrix.T @ matrix)
-
-
-@pytest.mark.parametrize("jacobian", [wg.jacobian, wg.jacrev, wg.jacfwd])
-def test_what_is_changed_has_the_derivative_of_the_changes(case: Any, jacobian: Any) -> None:
-    wanted = wg.jacobian(lambda x: changes(x, steps=case[2]))(R)
-    np.testing.assert_allclose(jacobian(lambda x: changed(x, value=Y, steps=case[2]))(R), wanted)
-    np.testing.assert_array_equal(changed(R, value=Y, steps=case[2]), Y)
 
 
 def test_batches(case: Any) -> None:

@@ -6,11 +6,16 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from wengert.extend import RefusedCallError
+from wengert.extend import RefusedCallError, directly
 
 
 def arguments(f: Callable[..., Any], given: tuple[Any, ...], words: dict[str, Any]) -> dict[str, Any]:
     """The arguments of `f(*given, **words)` by name, with the defaults; those of `**kwargs` too."""
+    return directly(bound_arguments, f, given, words)
+
+
+def bound_arguments(f: Callable[..., Any], given: tuple[Any, ...], words: dict[str, Any]) -> dict[str, Any]:
+    """The same, for code without hooks."""
     bound = inspect.signature(f).bind(*given, **words)
     bound.apply_defaults()
     found = dict(bound.arguments)

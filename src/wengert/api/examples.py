@@ -28,6 +28,7 @@ from wengert.sparse.pattern import SparsityPattern
 from wengert.sparse.recovery import seed_vectors
 from wengert.tape.ops import Input
 from wengert.tape.tape import Tape
+from wengert.values.sealed import Sealed
 
 LARGEST_CHUNK = 1 << 20
 """The most numbers of a tangent that are pushed at once."""
@@ -40,7 +41,7 @@ MOST_BRANCHES = 16
 """The most groups of examples that take the same branches."""
 
 
-class OnExamples:
+class OnExamples(Sealed):
     """A function of arrays, traced on one example, which computes a batch of examples at once.
 
     If examples take different branches, the function is traced for each of these, and computes the examples of each.
@@ -73,27 +74,31 @@ class OnExamples:
         return call(operator.getitem, call(np.concatenate, parts), order)
 
     def _by_code(self, batches: Sequence[np.ndarray]) -> Any:
-        """Return the results by generated code, for a first derivative; None if there is none."""
+        """Return the results by generated code, as constants or for a first derivative; None if there is none."""
         watching, code = active_recording(), self._code
-        if code is None or watching is not self._outer or order() != 1 or not len(batches[0]):
+        serves = watching is None or (watching is self._outer and order() == 1)
+        if code is None or not serves or not len(batches[0]):
             return None
-        batch_call = BatchCall(code, frozen_program(self._program), len(batches), self._played)
+        program = self._program if watching is None else frozen_program(self._program)
+        batch_call = BatchCall(code, program, len(batches), self._played)
         with as_outer_variables(self._program, watching):
             args = [*batches, *constants_of(self._program)]
-            return called_by_code(calling(watching), batch_call, args) if is_traced(args) else None
+            is_asked = watching is None or is_traced(args)
+            return called_by_code(calling(watching), batch_call, args) if is_asked else None
 
-    def passed_to(self, primitive: Callable[..., Any], *args: Any, **static: Any) -> Any:
-        """Call a primitive with arguments, the constants that the function reads, and its `products`, PointProducts.
-
-        None if there are no products.
-        """
+    def products(self) -> PointProducts | None:
+        """Return the products with the function's Jacobians by its arguments and what it reads; None without code."""
         if self._code is None:
             return None
+        program = frozen_program(self._program)
+        return PointProducts(BatchCall(self._code, program, len(program.sources), self._played_flat))
+
+    def passed_to(self, primitive: Callable[..., Any], *args: Any, products: PointProducts, **static: Any) -> Any:
+        """Call a primitive with arguments, the constants that the function reads, and its `products`."""
         watching = active_recording()
-        point_call = BatchCall(self._code, frozen_program(self._program), len(self._program.sources), self._played_flat)
         with as_outer_variables(self._program, watching):
             constants = constants_of(self._program)
-            return calling(watching)(primitive, *args, *constants, products=PointProducts(point_call), **static)
+            return calling(watching)(primitive, *args, *constants, products=products, **static)
 
     def has_changed(self) -> bool:
         """Return whether the function has changed anything outside since its trace."""

@@ -33,7 +33,7 @@ def unseen(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     Returns:
         Any: Its result, a constant.
     See Also:
-        stop_gradient, is_traced
+        stop_gradient, is_traced, directly
 
     Examples:
         >>> wg.grad(lambda x: x * wg.extend.unseen(lambda: x * x))(3.0)
@@ -53,6 +53,27 @@ def unseen(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return run_watching_writes(recording, run, tuple(arrays), {})
     except NoDerivativeError as error:
         raise recording.refuse(error) from None
+
+
+def directly(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Return `f(*args, **kwargs)`, where f computes with no traced value: it runs as it is written, at full speed.
+
+    Unlike `unseen`, it does not end the trace: f may call `is_traced` and `order`. It must call no code of the user's.
+
+    Parameters:
+        f (callable): A function of a package with rules.
+        *args (Any): Its positional arguments.
+        **kwargs (Any): Its keyword arguments.
+    Returns:
+        Any: Its result.
+    See Also:
+        unseen, is_traced
+
+    Examples:
+        >>> wg.grad(lambda x: x * wg.extend.directly(wg.extend.order))(3.0)
+        1.0
+    """
+    return f(*args, **kwargs)
 
 
 Saved = list[tuple[np.ndarray, np.ndarray]]

@@ -1,8 +1,4 @@
-"""Initial value problems, differentiated along the steps that SciPy took.
-
-The slopes k of all stages solve k = f(t, y + h A k). We take one Newton step of these equations for each order of
-derivative, which leaves the slopes unchanged. f runs on all stages at once. The times of the steps are constants.
-"""
+"""Initial value problems, differentiated along the steps that SciPy took."""
 
 from __future__ import annotations
 
@@ -13,22 +9,25 @@ from typing import Any
 import numpy as np
 from scipy import integrate
 
-from wengert.extend import NotConvergedWarning, as_written, grad, is_traced, order, unseen, with_value
+from wengert.extend import NotConvergedWarning, as_written, directly, grad, is_traced, order, unseen, with_value
 from wengert_rules.scipy.arguments import unpacked
-from wengert_rules.scipy.integrate.linear_steps import changed, changes
-from wengert_rules.scipy.integrate.recorded import TABLEAUX, Cut, Steps, recorded, recorded_paths, refined
+from wengert_rules.scipy.integrate.paths import (
+    LinearPath,
+    LinearValues,
+    Path,
+    in_complex,
+    in_pairs,
+    path_by,
+    path_on,
+    values_along,
+)
+from wengert_rules.scipy.integrate.recorded import TABLEAUX, Cut, Steps, recorded, recorded_paths
 
 METHODS = {name: getattr(integrate, name) for name in ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")}
 FAILED = -1
 """The status of an integration that failed."""
 SHARES = tuple([0.75**k for k in range(20)])
 """The shares of the steps of a failed integration that are tried: the last ones are too short and steep."""
-PARTS = (1, 2, 4)
-"""The numbers of Radau's steps in place of one of another implicit method."""
-NEAR = 30.0
-"""The largest difference, in tolerances, between the values of a method and those of the steps in their place."""
-FAR = 30.0
-"""The same, in such differences, if steps of half the length come to the same values: then the method's errors grow."""
 
 
 def along_steps(call: dict[str, Any]) -> Any:
@@ -45,9 +44,13 @@ def along_steps(call: dict[str, Any]) -> Any:
     if f is None or events is None:
         return None
     call = {**call, "fun": as_written(call["fun"]), "method": method}
-    found, steps, cut = unseen(recorded if method in TABLEAUX else recorded_paths, **call)
-    if f.is_put_back() or ends_between(found, steps):
+    made = unseen(solved, f, y0, call, directly(asks_first_derivatives, call, y0))
+    if made is None:
         return None
+    found, steps, cut, values = made
+    if values is not None:
+        found["y"] = f.passed_to(values_along, y0, values=found["y"], **values)
+        return found
     path = path_along(f, steps, cut, y0, call, found)
     if path is None:
         return None
@@ -55,7 +58,30 @@ def along_steps(call: dict[str, Any]) -> Any:
     return None if times is None else with_derivatives(found, call, path, times)
 
 
-def path_along(f: Any, steps: Steps | None, cut: Cut, y0: Any, call: dict[str, Any], found: Any) -> Path | None:
+def asks_first_derivatives(call: dict[str, Any], y0: Any) -> bool:
+    """Whether first derivatives of real values at constant times are all that is asked of a solution."""
+    is_plain = not call["dense_output"] and call.get("events") is None and not np.iscomplexobj(y0)
+    return is_plain and order() == 1 and not is_traced((call["t_span"], call["t_eval"]))
+
+
+def solved(f: Any, y0: Any, call: dict[str, Any], by_linear_path: bool) -> Any:
+    """The result of SciPy's solver, its steps, the function that cuts them, and the arguments of `values_along`.
+
+    None in place of the last ones if there are none; None for all if these steps do not serve the call.
+    """
+    found, steps, cut = (recorded if call["method"] in TABLEAUX else recorded_paths)(**call)
+    if f.is_put_back() or ends_between(found, steps):
+        return None
+    if by_linear_path and found["status"] != FAILED and len(found["t"]) and (products := f.products()) is not None:
+        path: Any = path_along(f, steps, cut, y0, call, found, LinearPath)
+        if path is not None:
+            return found, steps, cut, {"products": products, "at": LinearValues(path, call["t_eval"])}
+    return found, steps, cut, None
+
+
+def path_along(
+    f: Any, steps: Steps | None, cut: Cut, y0: Any, call: dict[str, Any], found: Any, kind: Any = Path
+) -> Path | None:
     """The Path of the steps of a solution or, if its integration failed, of the first ones that f agrees with."""
     relative, absolute = call.get("rtol", 1e-3), call.get("atol", 1e-6)
     if np.iscomplexobj(y0):
@@ -66,9 +92,9 @@ def path_along(f: Any, steps: Steps | None, cut: Cut, y0: Any, call: dict[str, A
             continue
         times, path = step_times(call, found, steps.times), None
         if call["method"] in TABLEAUX:
-            path = path_by(f, steps, in_pairs(y0), times)
+            path = path_by(f, steps, in_pairs(y0), times, kind=kind)
         else:
-            path = path_on(f, (steps, of_share), in_pairs(y0), times, (relative, absolute))
+            path = path_on(f, (steps, of_share), in_pairs(y0), times, (relative, absolute), kind)
         if path is not None:
             if share < 1.0:
                 warn_of_failure(steps.times[-1])
@@ -86,16 +112,6 @@ def warn_of_failure(end: float) -> None:
         NotConvergedWarning,
         2,
     )
-
-
-def in_pairs(y: Any) -> Any:
-    """A vector of complex numbers as one of their real and imaginary parts, in pairs; a real one as it is."""
-    return np.ravel(np.stack([np.real(y), np.imag(y)], axis=-1)) if np.iscomplexobj(y) else y
-
-
-def in_complex(y: Any) -> Any:
-    """Vectors of pairs as complex ones."""
-    return y[..., ::2] + 1j * y[..., 1::2]
 
 
 def stages_of(f: Any, args: Any, start: Any, y0: Any, vectorized: bool = False, is_event: bool = False) -> Any:
@@ -118,51 +134,6 @@ def stages_of(f: Any, args: Any, start: Any, y0: Any, vectorized: bool = False, 
     return on_examples(of_complex if is_event else of_pairs, start, in_pairs(y0))
 
 
-def path_by(f: Any, steps: Any, y0: Any, times: Any, tolerance: Any = 0.0, kind: Any = None) -> Path | None:
-    """The Path of some steps; None if f on all their stages has not the slopes there."""
-    path = (kind or Path)(f, steps, tolerance)
-    return path if path.follow(y0, times) else None
-
-
-def path_on(
-    f: Any,
-    collocations: tuple[Steps | None, Cut],
-    y0: Any,
-    times: Any,
-    tolerances: tuple[Any, Any],
-    kind: Any = None,
-) -> Path | None:
-    """The Path of Radau's steps in place of those of another solution; None if they come to other values.
-
-    If whole and half steps come to the same other values, the solution is the less accurate one. Then the Path follows
-    Radau's solution, which Newton's step finds from it.
-    """
-    steps, cut = collocations
-    reached: Any = None
-    for parts in PARTS:
-        steps = steps if parts == 1 else unseen(cut, parts)
-        if steps is None:
-            return None
-        tolerance, of_parts = unseen(tolerance_of, steps.along[:, -1], *tolerances), refined(times, parts)
-        path = (kind or Path)(f, steps, tolerance)
-        if path.follow(y0, of_parts):
-            # its slopes were differences of values, inaccurate in short steps; those of Newton's step are not
-            return path_by(f, steps, y0, of_parts, tolerance, kind) if is_traced(times) else path
-        if path.apart is None:
-            return None
-        before, reached = reached, (steps.along + path.apart)[::parts, -1]
-        if before is not None and np.all(np.abs(reached - before) <= tolerance):  # SciPy's solution is less accurate
-            is_far = np.any(np.abs(path.apart[:, -1]) > FAR * tolerance)
-            steps.along = steps.along + path.apart
-            return None if is_far else path_by(f, steps, y0, of_parts, tolerance, kind)
-    return None
-
-
-def tolerance_of(values: Any, relative: Any, absolute: Any) -> Any:
-    """The largest difference between the values of two methods, for each equation."""
-    return NEAR * (absolute + relative * np.max(np.abs(values), axis=0))
-
-
 def step_times(call: dict[str, Any], found: Any, times: Any) -> Any:
     """The times of the steps, of which the first and last are those of the call."""
     start, end = call["t_span"]
@@ -180,7 +151,7 @@ def with_derivatives(found: Any, call: dict[str, Any], path: Path, event_times: 
             for y, t in zip(found["y_events"], event_times, strict=True)
         ]
     if call["t_eval"] is None:
-        times, values = path.times[:: path.parts], path.states(path.values[:: path.parts])
+        times, values = path.times[:: path.parts], path.states(path.along[:: path.parts, -1])
         if missing := len(found["t"]) - len(times):
             times = np.concatenate([times, found["t"][-missing:]])
             values = np.concatenate([values, np.repeat(np.nan * values[-1:], missing, axis=0)])
@@ -239,75 +210,6 @@ def event_times(found: Any, events: list[Any], path: Path) -> list[Any] | None:
 def last_event(end: Any, native: Any, times: list[Any]) -> Any:
     """The time of the event that ends a solution, as an array of one number."""
     return next(t[-1:] for at, t in zip(native, times, strict=True) if len(at) and at[-1] == end)
-
-
-class Path:
-    """y(t) by the steps of a method, as a formula of what f reads, the initial values and the times."""
-
-    is_complex = False
-    """Whether the values are complex numbers in pairs."""
-    is_whole = True
-    """Whether these steps are all of the solution; behind them, derivatives are not numbers."""
-    parts = 1
-    """The number of steps for each one of SciPy's."""
-
-    def __init__(self, f: Any, steps: Steps, tolerance: Any) -> None:
-        self.f, self.steps, self.tableau, self.tolerance = f, steps, steps.tableau, tolerance
-        self.apart: Any = None
-
-    def follow(self, y0: Any, times: Any) -> bool:
-        """Compute slopes and values along the steps; return whether f on all stages is what it was on each."""
-        steps, linear = self.steps, None
-        self.times, self.along = times, steps.along
-        for _ in range(order()):
-            points, ends = self.stages_and_ends()
-            found = self.f(*points)
-            if found is None or found.size != points[1].size or found.dtype != float:
-                return False
-            found = np.concatenate([np.reshape(found, points[1].shape), y0[None], ends])
-            if not is_traced(found):
-                break
-            if linear is None:
-                linear, self.apart = unseen(steps.compared, self.f, points, found, self.tolerance)
-                if linear is None:
-                    return False
-                self.along = steps.along
-            if order() == 1 and not is_traced(times):
-                self.along = changed(found, value=steps.along, steps=linear)
-            else:
-                residuals = with_value(steps.along[steps.known], found) - self.along[steps.known]
-                self.along = self.along + changes(residuals, steps=linear)
-        self.values = self.along[:, -1]
-        return True
-
-    def stages_and_ends(self) -> tuple[Any, Any]:
-        """The (t, y) of the stages whose slopes SciPy computed, and the values at the ends of all steps."""
-        return unseen_if_constant(self.steps.stages_and_ends, self.times, self.along)
-
-    def states(self, values: Any) -> Any:
-        """The states that some values of these steps stand for."""
-        return in_complex(values) if self.is_complex else values
-
-    def between(self, t: Any) -> Any:
-        """The values at some times, a row for each."""
-        k, weights = self.weights(t)
-        if not self.is_whole:
-            weights = np.where(unseen(self.is_behind, t)[:, None], np.nan, weights)
-        return np.einsum("es,esn->en", weights, self.along[k])
-
-    def is_behind(self, t: Any) -> Any:
-        """Whether each of some times lies behind these steps."""
-        start, *_, end = self.steps.times
-        return np.asarray(t) > end if end > start else np.asarray(t) < end
-
-    def weights(self, t: Any) -> tuple[np.ndarray, Any]:
-        """The steps in which some times lie, and the weights of slopes and value that yield the value at each time."""
-        return unseen_if_constant(self.steps.weights, self.times, np.asarray(t))
-
-
-def unseen_if_constant(f: Any, *args: Any) -> Any:
-    """The result of f, untraced if no argument is traced: that is faster."""
-    return f(*args) if is_traced(args) else unseen(f, *args)
 
 
 class DenseSolution:

@@ -27,7 +27,8 @@ from wengert.extend import (
     with_value,
 )
 from wengert_rules.scipy.arguments import arguments, unpacked
-from wengert_rules.scipy.integrate.along_steps import along_steps, path_on, stages_of
+from wengert_rules.scipy.integrate.along_steps import along_steps, stages_of
+from wengert_rules.scipy.integrate.paths import path_on
 from wengert_rules.scipy.integrate.recorded import collocations, needed, solved_by_odeint
 from wengert_rules.scipy.integrate.sensitivities import by_equations
 from wengert_rules.scipy.integrate.steps import OTHERS, STEPS, over

@@ -13,8 +13,9 @@ from scipy import integrate
 
 from wengert.extend import NoDerivativeError, as_written, stands_for, unseen, with_value
 from wengert_rules.scipy.arguments import arguments
-from wengert_rules.scipy.integrate.along_steps import along_steps, in_complex, in_pairs
+from wengert_rules.scipy.integrate.along_steps import along_steps
 from wengert_rules.scipy.integrate.initial_values import is_near, warn_of_inaccuracy
+from wengert_rules.scipy.integrate.paths import in_complex, in_pairs
 
 METHODS = {"dopri5": "RK45", "dop853": "DOP853"}
 """The methods in place of integrators; that in place of the others is LSODA."""

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.linalg.lapack import dtbtrs
+from scipy.sparse._sparsetools import csc_matvecs, csr_matvecs
 from scipy.sparse.linalg import splu
 
-from wengert.extend import Sealed, batching, jvp_rule, linear, vjp_rule
+from wengert.extend import Sealed, batching, linear, vjp_rule
 
 FEWEST = 4
 """The fewest equations whose matrices are inverted by blocks."""
@@ -146,8 +147,8 @@ def joined(blocks: list[list[np.ndarray]]) -> np.ndarray:
     return parts.reshape(steps, count * n, count * n)
 
 
-Product = Callable[[int, np.ndarray], np.ndarray]
-"""The product of the Jacobian of a stage, or of its transpose, with a matrix."""
+AddProduct = Callable[[int, np.ndarray, np.ndarray], None]
+"""A function that adds the product of the Jacobian of a stage, or of its transpose, with a matrix to another one."""
 
 
 class JacobiansByCode:
@@ -156,36 +157,33 @@ class JacobiansByCode:
     def __init__(self, products: Any, places: np.ndarray) -> None:
         self.products, self.places = products, places
 
-    def product(self, is_transposed: bool = False) -> Product:
-        """Return the function that computes J x, or Jᵀ x."""
+    def add_product(self, is_transposed: bool = False) -> AddProduct:
+        """Return the function that adds J x, or Jᵀ x."""
         of_rows = self.products.pulled if is_transposed else self.products.pushed
 
-        def product(stage: int, x: np.ndarray) -> np.ndarray:
-            k = self.places[stage]
-            return np.zeros_like(x) if k < 0 else of_rows(k, np.ascontiguousarray(x.T)).T
+        def add(stage: int, x: np.ndarray, sums: np.ndarray) -> None:
+            if (k := self.places[stage]) >= 0:
+                sums += of_rows(k, np.ascontiguousarray(x.T)).T
 
-        return product
+        return add
 
 
 class SparseJacobians:
     """The same for Jacobians that have one pattern, with a row of entries for each."""
 
     def __init__(self, pattern: Any, entries: np.ndarray, places: np.ndarray) -> None:
-        self.shape, self.rows, self.columns, self.starts = pattern.shape, pattern.rows, pattern.indices, pattern.indptr
-        self.entries, self.places = entries, places
+        self.size, self.rows, self.entries, self.places = pattern.shape[0], pattern.rows, entries, places
+        self.columns, self.starts = pattern.indices.astype(np.int32), pattern.indptr.astype(np.int32)
 
-    def product(self, is_transposed: bool = False) -> Product:
-        """Return the function that computes J x, or Jᵀ x."""
-        form = sparse.csc_array if is_transposed else sparse.csr_array
-        matrix = form((self.entries[0], self.columns, self.starts), self.shape)
+    def add_product(self, is_transposed: bool = False) -> AddProduct:
+        """Return the function that adds J x, or Jᵀ x, to contiguous sums."""
+        add_to, n, columns, starts = csc_matvecs if is_transposed else csr_matvecs, self.size, self.columns, self.starts
 
-        def product(stage: int, x: np.ndarray) -> np.ndarray:
-            if (k := self.places[stage]) < 0:
-                return np.zeros_like(x)
-            matrix.data = self.entries[k]
-            return matrix @ x
+        def add(stage: int, x: np.ndarray, sums: np.ndarray) -> None:
+            if (k := self.places[stage]) >= 0:
+                add_to(n, n, x.shape[1], starts, columns, self.entries[k], x.ravel(), sums.ravel())
 
-        return product
+        return add
 
 
 class LargeSteps(LinearSteps):
@@ -195,24 +193,27 @@ class LargeSteps(LinearSteps):
         self.A, self.B, self.h, self.jacobians, self.known = A, B, h, jacobians, known
 
     def solved(self, found: np.ndarray) -> None:
-        stages, of_stage, product = self.B.size, found.shape[2:], self.jacobians.product()
+        stages, of_stage, add_product = self.B.size, found.shape[2:], self.jacobians.add_product()
         for k in range(len(self.h)):
             slopes, eta, weights = found[k, :-1].reshape(stages, -1), found[k, -1], self.h[k] * self.A
             for i in range(stages):
                 moved = eta + (weights[i, :i] @ slopes[:i]).reshape(of_stage)
-                found[k, i] += product(k * stages + i, moved)
+                add_product(k * stages + i, moved, found[k, i])
             found[k + 1, -1] += eta + self.h[k] * (self.B @ slopes).reshape(of_stage)
 
     def transposed(self, found: np.ndarray) -> None:
-        stages, product = self.B.size, self.jacobians.product(is_transposed=True)
-        moved = np.empty((stages, found[0, 0].size))  # the cotangents of the values at the stages
+        stages, add_product = self.B.size, self.jacobians.add_product(is_transposed=True)
+        moved = np.empty((stages, *found.shape[2:]))  # the cotangents of the values at the stages
+        flat = moved.reshape(stages, -1)
         for k in range(len(self.h) - 1, -1, -1):
-            slopes, weights, after = found[k, :-1].reshape(stages, -1), self.h[k] * self.A.T, found[k + 1, -1]
-            slopes += (self.h[k] * self.B)[:, None] * after.ravel()
+            weights, after = self.h[k] * self.A.T, found[k + 1, -1]
+            moved[...] = 0.0
+            found[k, :-1] += (self.h[k] * self.B)[:, None, None] * after
             for i in range(stages - 1, -1, -1):
-                slopes[i] += weights[i, i + 1 :] @ moved[i + 1 :]
-                moved[i] = product(k * stages + i, found[k, i]).ravel()
-            found[k, -1] += after + moved.sum(axis=0).reshape(after.shape)
+                slope = found[k, i]
+                slope += (weights[i, i + 1 :] @ flat[i + 1 :]).reshape(slope.shape)
+                add_product(k * stages + i, slope, moved[i])
+            found[k, -1] += after + moved.sum(axis=0)
 
 
 class SparseCollocationSteps(LargeSteps):
@@ -222,7 +223,7 @@ class SparseCollocationSteps(LargeSteps):
 
     def __init__(self, A: np.ndarray, B: np.ndarray, h: np.ndarray, jacobians: SparseJacobians, known: Any) -> None:
         super().__init__(A, B, h, jacobians, known)
-        n, (i, j), size = jacobians.shape[0], np.indices(A.shape)[..., None], B.size * jacobians.shape[0]
+        n, (i, j), size = jacobians.size, np.indices(A.shape)[..., None], B.size * jacobians.size
         rows, columns = i * n + jacobians.rows, j * n + jacobians.columns
         cells = np.concatenate([(columns * size + rows).ravel(), np.arange(size) * (size + 1)])
         places, self.cell_of = np.unique(cells, return_inverse=True)
@@ -244,23 +245,23 @@ class SparseCollocationSteps(LargeSteps):
         return factors.solve(kappa.reshape(-1, kappa.shape[-1]), of).reshape(kappa.shape)
 
     def solved(self, found: np.ndarray) -> None:
-        stages, product = self.B.size, self.jacobians.product()
+        stages, add_product = self.B.size, self.jacobians.add_product()
         for k in range(len(self.h)):
             kappa, eta = found[k, :-1], found[k, -1]
             for i in range(stages):
-                kappa[i] += product(k * stages + i, eta)
+                add_product(k * stages + i, eta, kappa[i])
             kappa[...] = self._divided(k, kappa, "N")
             found[k + 1, -1] += eta + self.h[k] * np.tensordot(self.B, kappa, 1)
 
     def transposed(self, found: np.ndarray) -> None:
-        stages, product = self.B.size, self.jacobians.product(is_transposed=True)
+        stages, add_product = self.B.size, self.jacobians.add_product(is_transposed=True)
         for k in range(len(self.h) - 1, -1, -1):
             kappa, after = found[k, :-1], found[k + 1, -1]
             kappa += self.h[k] * self.B[:, None, None] * after
             kappa[...] = self._divided(k, kappa, "T")
             found[k, -1] += after
             for i in range(stages):
-                found[k, -1] += product(k * stages + i, kappa[i])
+                add_product(k * stages + i, kappa[i], found[k, -1])
 
 
 def changes(residuals: Any, *, steps: Any) -> Any:
@@ -271,11 +272,6 @@ def changes(residuals: Any, *, steps: Any) -> Any:
         found[steps.known] = np.moveaxis(residuals.reshape(-1, *residuals.shape[-2:]), 0, -1)
         steps.solved(found)
     return np.moveaxis(found, -1, 0).reshape(*of_examples, *found.shape[:-1])
-
-
-def changed(found: Any, *, value: Any, steps: Any) -> Any:
-    """The slopes and values `value`, which solve the equations for f on all stages and the values `found`."""
-    return value.copy()
 
 
 def residuals_of_changes(y: Any, *, steps: Any) -> Any:
@@ -291,17 +287,6 @@ def residuals_of_changes(y: Any, *, steps: Any) -> Any:
 def changes_(y_bar, y, residuals, *, steps):
     """y = S r  ⇒  r̄ = Sᵀ ȳ."""
     return residuals_of_changes(y_bar, steps=steps)
-
-
-@vjp_rule(changed)
-def changed_(y_bar, y, found, *, value, steps):
-    return residuals_of_changes(y_bar, steps=steps)
-
-
-@jvp_rule(changed, broadcasts=True)
-def push_changed(tangents, y, found, *, value, steps):
-    (dot,) = tangents  # for several directions, (directions, 1, rows, n)
-    return changes(dot if dot.ndim == found.ndim else np.reshape(dot, (-1, *found.shape)), steps=steps)
 
 
 @vjp_rule(residuals_of_changes)

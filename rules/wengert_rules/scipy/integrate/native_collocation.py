@@ -16,8 +16,6 @@ from scipy import integrate
 
 from wengert.extend import NotNativeError, Sealed, kernel
 from wengert_rules.scipy.integrate import stage_kernels
-from wengert_rules.scipy.integrate.along_steps import Path, path_on
-from wengert_rules.scipy.integrate.linear_steps import changes, residuals_of_changes
 from wengert_rules.scipy.integrate.native_steps import (
     KEPT,
     OPTIONS,
@@ -29,6 +27,7 @@ from wengert_rules.scipy.integrate.native_steps import (
     in_rows,
     parameters,
 )
+from wengert_rules.scipy.integrate.paths import LinearPath, LinearValues, changes_at, path_on, residuals_at
 from wengert_rules.scipy.integrate.recorded import collocations, solved_by_odeint, solved_by_steps
 
 KINDS = {
@@ -116,37 +115,24 @@ class Stages:
         return parameters(self.f.pushforward, [*self.outer, dots])
 
 
-class NativePath(Path):
-    """A Path on numbers, and what its derivatives need."""
-
-    def follow(self, y0: Any, times: Any) -> bool:
-        self.times, self.h, self.along = times, np.diff(times), self.steps.along
-        self.points, ends = self.stages_and_ends()
-        found = np.concatenate([self.f(*self.points), y0[None], ends])
-        self.linear = self.steps.linear(self.f, self.points)
-        if self.linear is None:
-            return False
-        self.apart = self.steps.apart(found, self.linear)
-        return self.steps.agree(self.apart, self.tolerance)
-
-
 class SolvedProblem:
-    """A solution by SciPy: its values and path, which is followed when a derivative first needs it."""
+    """A solution by SciPy, whose steps are followed when a derivative first needs them."""
 
     def __init__(self, args: Sequence[Any], stages: Stages, values: Any, times: Any, between: Any) -> None:
         self.args, self.stages, self.values, self.times, self.between = args, stages, values, times, between
-        self._path: Any = None
+        self._linear: Any = None
 
     @property
-    def path(self) -> Any:
-        """The path. Errors: NotNativeError."""
-        if self._path is None:
-            _, _, _, y0, *tolerances = self.args[: OPTIONS - 2]
+    def linear(self) -> LinearValues:
+        """The changes of its values. Errors: NotNativeError."""
+        if self._linear is None:
+            _, _, at, y0, *tolerances = self.args[: OPTIONS - 2]
             of_steps = collocations(self.times, self.between)
-            self._path = path_on(self.stages, of_steps, y0, self.times, tuple(tolerances), NativePath)
-            if self._path is None:
+            path: Any = path_on(self.stages, of_steps, y0, self.times, tuple(tolerances), LinearPath)
+            if path is None:
                 raise NotNativeError("the steps in place of the solver's do not come to its values")
-        return self._path
+            self._linear = LinearValues(path, at)
+        return self._linear
 
     def slopes(self) -> tuple[np.ndarray, np.ndarray]:
         """The slopes at the start and at the times asked for: a time moves the value along its slope."""
@@ -155,26 +141,21 @@ class SolvedProblem:
 
     def pull(self, y_bar: np.ndarray) -> np.ndarray:
         """The cotangents of (t_span, times, y0, outer)."""
-        path, (at_start, at_times) = self.path, self.slopes()
-        k, weights = path.weights(self.args[2])
-        along = np.zeros(path.along.shape)
-        np.add.at(along, k, weights[:, :, None] * y_bar[:, None])
-        bars, count = residuals_of_changes(along, steps=path.linear), len(path.points[0])
+        linear, (at_start, at_times) = self.linear, self.slopes()
+        bars, count = residuals_at(y_bar, at=linear), len(linear.points[0])
         y0_bar, at_bar = bars[count], np.sum(at_times * y_bar, axis=1)
-        outer_bar = self.stages.pulled(path.points, bars[:count])
+        outer_bar = self.stages.pulled(linear.points, bars[:count])
         return np.concatenate([[-at_start @ y0_bar, 0.0], at_bar, y0_bar, outer_bar])
 
     def push(self, dots: np.ndarray) -> np.ndarray:
         """The tangents of the values for those of (t_span, times, y0, outer), a row for each direction."""
-        path, (at_start, at_times) = self.path, self.slopes()
-        M, n, count = len(self.values), len(at_start), len(path.points[0])
+        linear, (at_start, at_times) = self.linear, self.slopes()
+        M, n, count = len(self.values), len(at_start), len(linear.points[0])
         of_span, of_times, of_y0, of_outer = np.split(dots, [2, 2 + M, 2 + M + n], axis=1)
-        residuals = np.zeros((len(dots), len(path.steps.known[0]), n))
-        residuals[:, :count] = self.stages.pushed(path.points, of_outer)
+        residuals = np.zeros((len(dots), count + len(linear.along), n))
+        residuals[:, :count] = self.stages.pushed(linear.points, of_outer)
         residuals[:, count] = of_y0 - of_span[:, :1] * at_start
-        k, weights = path.weights(self.args[2])
-        moved = np.einsum("es,desn->den", weights, changes(residuals, steps=path.linear)[:, k])
-        return moved + of_times[:, :, None] * at_times
+        return changes_at(residuals, at=linear) + of_times[:, :, None] * at_times
 
 
 class ScipyProblem(Sealed):

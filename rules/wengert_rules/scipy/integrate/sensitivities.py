@@ -55,9 +55,9 @@ def by_equations(call: dict[str, Any], kind: str) -> Any:
     at = np.asarray(step_times(call, found, times) if call["t_eval"] is None else call["t_eval"])[: len(times)]
     if is_traced(start):
         y0 = y0 - slopes_at(f, kind, np.reshape(start, 1), y0[None])[0] * (start - stopped(start))
-    formula = f.passed_to(solution_at, y0, equations=equations)
-    if formula is None:
+    if (products := f.products()) is None:
         raise refusal(kind, "needs a right-hand side whose calls can be compared")
+    formula = f.passed_to(solution_at, y0, products=products, equations=equations)
     if is_traced(at):
         formula = formula + slopes_at(f, kind, times, equations.values) * (at - times)[:, None]
         found["t"] = with_value(times, at)
