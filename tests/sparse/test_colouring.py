@@ -67,3 +67,11 @@ def test_members_of_a_colour_share_nothing() -> None:
     for i in range(60):
         assert (colours[i] < 0) == (not rows[i])
         assert not any(rows[i] & rows[j] for j in range(i) if colours[i] == colours[j])
+
+
+@pytest.mark.parametrize("species", [2, 3])
+def test_several_species_on_a_line_take_few_colours(species: int) -> None:
+    """A cell's species depend on each other, and on the cells beside it, species by species."""
+    line, coupled = np.tril(np.triu(np.ones((40, 40)), -1), 1), np.ones((species, species))
+    matrix = np.kron(np.eye(species), line) + np.kron(coupled, np.eye(40))
+    assert recovered(matrix)[1] == 2 * species
