@@ -32,15 +32,12 @@ SHARES = tuple([0.75**k for k in range(20)])
 
 def along_steps(call: dict[str, Any]) -> Any:
     """The result of a call of solve_ivp, with derivatives along its steps; None if these do not serve the call."""
-    method, y0 = call["method"], np.asarray(call["y0"])
-    method = METHODS.get(method) if isinstance(method, str) else method
-    if method not in METHODS.values():
-        return None
-    if y0.ndim != 1 or not y0.size:
+    y0, method = np.asarray(call["y0"]), directly(method_of, call)
+    if method is None or y0.ndim != 1 or not y0.size:
         return None
     y0 = y0.astype(complex if np.iscomplexobj(y0) else float)
     f = stages_of(call["fun"], call["args"], call["t_span"][0], y0, call["vectorized"])
-    events = None if f is None else events_of(call, y0)
+    events = [] if f is None or call.get("events") is None else events_of(call, y0)
     if f is None or events is None:
         return None
     call = {**call, "fun": as_written(call["fun"]), "method": method}
@@ -56,6 +53,12 @@ def along_steps(call: dict[str, Any]) -> Any:
         return None
     times = event_times(found, events, path)
     return None if times is None else with_derivatives(found, call, path, times)
+
+
+def method_of(call: dict[str, Any]) -> Any:
+    """The method of a call, as a class of SciPy's; None if it is another one."""
+    method = METHODS.get(call["method"]) if isinstance(call["method"], str) else call["method"]
+    return method if method in METHODS.values() else None
 
 
 def asks_first_derivatives(call: dict[str, Any], y0: Any) -> bool:
@@ -116,22 +119,28 @@ def warn_of_failure(end: float) -> None:
 
 def stages_of(f: Any, args: Any, start: Any, y0: Any, vectorized: bool = False, is_event: bool = False) -> Any:
     """(t, y) ↦ f(t, y, *args) for many t and y at once, complex ones in pairs; None if that cannot be."""
-    try:
-        args = unpacked(args)
-    except TypeError:  # SciPy says what is wrong with them
-        return None
+    if not isinstance(args, tuple):
+        try:
+            args = unpacked(args)
+        except TypeError:  # SciPy says what is wrong with them
+            return None
+    from wengert.extend import on_examples  # with the package of tapes, which takes 20 ms
+
+    return on_examples(*directly(example_of, f, args, start, y0, vectorized, is_event))
+
+
+def example_of(f: Any, args: tuple[Any, ...], start: Any, y0: Any, vectorized: bool, is_event: bool) -> Any:
+    """The function (t, y) ↦ f(t, y, *args), and the t and y of its first example."""
     of_one = f
     if vectorized:
         of_one = lambda t, y: f(t, y[:, None], *args)  # noqa: E731
     elif args:
         of_one = lambda t, y: f(t, y, *args)  # noqa: E731
-    from wengert.extend import on_examples  # with the package of tapes, which takes 20 ms
-
     if not np.iscomplexobj(y0):
-        return on_examples(of_one, start, y0)
+        return of_one, start, y0
     of_complex = lambda t, y: of_one(t, in_complex(y))  # noqa: E731
     of_pairs = lambda t, y: in_pairs(np.asarray(of_complex(t, y), complex))  # noqa: E731
-    return on_examples(of_complex if is_event else of_pairs, start, in_pairs(y0))
+    return of_complex if is_event else of_pairs, start, in_pairs(y0)
 
 
 def step_times(call: dict[str, Any], found: Any, times: Any) -> Any:
@@ -172,10 +181,8 @@ def with_derivatives(found: Any, call: dict[str, Any], path: Path, event_times: 
 
 def events_of(call: dict[str, Any], y0: Any) -> list[Any] | None:
     """The events of a call for many t and y at once; None if that cannot be."""
-    events = call.get("events")
-    if events is None:
-        return []
-    start, several = call["t_span"][0], [events] if callable(events) else events
+    events, start = call["events"], call["t_span"][0]
+    several = [events] if callable(events) else events
     found = [stages_of(g, call["args"], start, y0, is_event=True) for g in several]
     return None if any([g is None for g in found]) else found
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.linalg.lapack import dtbtrs
-from scipy.sparse._sparsetools import csc_matvecs, csr_matvecs
+from scipy.sparse._sparsetools import csc_matvec, csc_matvecs, csr_matvec, csr_matvecs
 from scipy.sparse.linalg import splu
 
 from wengert.extend import Sealed, batching, linear, vjp_rule
@@ -177,11 +177,16 @@ class SparseJacobians:
 
     def add_product(self, is_transposed: bool = False) -> AddProduct:
         """Return the function that adds J x, or Jᵀ x, to contiguous sums."""
-        add_to, n, columns, starts = csc_matvecs if is_transposed else csr_matvecs, self.size, self.columns, self.starts
+        of_vector, of_matrix = (csc_matvec, csc_matvecs) if is_transposed else (csr_matvec, csr_matvecs)
+        n, columns, starts, entries, places = self.size, self.columns, self.starts, self.entries, self.places
 
         def add(stage: int, x: np.ndarray, sums: np.ndarray) -> None:
-            if (k := self.places[stage]) >= 0:
-                add_to(n, n, x.shape[1], starts, columns, self.entries[k], x.ravel(), sums.ravel())
+            if (k := places[stage]) < 0:
+                return
+            if x.size == n:
+                of_vector(n, n, starts, columns, entries[k], x.ravel(), sums.ravel())
+            else:
+                of_matrix(n, n, x.shape[1], starts, columns, entries[k], x.ravel(), sums.ravel())
 
         return add
 
@@ -204,16 +209,16 @@ class LargeSteps(LinearSteps):
     def transposed(self, found: np.ndarray) -> None:
         stages, add_product = self.B.size, self.jacobians.add_product(is_transposed=True)
         moved = np.empty((stages, *found.shape[2:]))  # the cotangents of the values at the stages
-        flat = moved.reshape(stages, -1)
+        later = [moved.reshape(stages, -1)[i + 1 :] for i in range(stages)]
         for k in range(len(self.h) - 1, -1, -1):
-            weights, after = self.h[k] * self.A.T, found[k + 1, -1]
+            weights, slopes, after = self.h[k] * self.A.T, found[k], found[k + 1, -1]
+            slopes[:-1] += (self.h[k] * self.B)[:, None, None] * after
             moved[...] = 0.0
-            found[k, :-1] += (self.h[k] * self.B)[:, None, None] * after
             for i in range(stages - 1, -1, -1):
-                slope = found[k, i]
-                slope += (weights[i, i + 1 :] @ flat[i + 1 :]).reshape(slope.shape)
+                slope = slopes[i]
+                slope += np.dot(weights[i, i + 1 :], later[i]).reshape(slope.shape)
                 add_product(k * stages + i, slope, moved[i])
-            found[k, -1] += after + moved.sum(axis=0)
+            slopes[-1] += after + moved.sum(axis=0)
 
 
 class SparseCollocationSteps(LargeSteps):
