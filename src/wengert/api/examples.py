@@ -80,7 +80,7 @@ class OnExamples(Sealed):
         if code is None or not serves or not len(batches[0]):
             return None
         program = self._program if watching is None else frozen_program(self._program)
-        batch_call = BatchCall(code, program, len(batches), self._played)
+        batch_call = BatchCall(code, program, len(batches), played)
         with as_outer_variables(self._program, watching):
             args = [*batches, *constants_of(self._program)]
             is_asked = watching is None or is_traced(args)
@@ -91,7 +91,7 @@ class OnExamples(Sealed):
         if self._code is None:
             return None
         program = frozen_program(self._program)
-        return PointProducts(BatchCall(self._code, program, len(program.sources), self._played_flat))
+        return PointProducts(BatchCall(self._code, program, len(program.sources), played_flat))
 
     def passed_to(self, primitive: Callable[..., Any], *args: Any, products: PointProducts, **static: Any) -> Any:
         """Call a primitive with arguments, the constants that the function reads, and its `products`."""
@@ -109,22 +109,10 @@ class OnExamples(Sealed):
         return self._state.is_put_back()
 
     def _played(self, program: Program, batches: Sequence[np.ndarray]) -> Any:
-        """Return the results of a program. Errors: DiffersError."""
-        watching, size = active_recording(), len(batches[0])
-        call = calling(watching)
-        program = program._replace(sources=[ProgramInput(batch, True) for batch in batches])
-        knows = nullcontext() if watching is not self._outer else as_outer_variables(program, watching)
-        try:
-            with warnings.catch_warnings(action="ignore", category=NoBatchingRuleWarning), knows:
-                return _batch_of(play_batched(program, size, call), size, call)
-        except (TypeError, ValueError) as error:
-            if isinstance(error, WengertError):
-                raise
-            raise DiffersError(str(error), None) from None  # a shape or dtype is another one for some examples
-
-    def _played_flat(self, program: Program, batches: Sequence[np.ndarray]) -> Any:
-        """Return the results of a program in the shape of the last batch. Errors: DiffersError."""
-        return calling(active_recording())(np.reshape, self._played(program, batches), batches[-1].shape)
+        """Return the results of a program that may read variables of the outer trace. Errors: DiffersError."""
+        watching = active_recording()
+        with nullcontext() if watching is not self._outer else as_outer_variables(program, watching):
+            return played(program, batches)
 
     def _groups_of(self, batches: Sequence[np.ndarray]) -> list[tuple[Program, np.ndarray]]:
         """Return a program for each group of examples that take the same branches; [] if there is none for some."""
@@ -184,7 +172,7 @@ class OnExamples(Sealed):
             code, group_of[rows] = code_for(program), group
             if code is None:
                 return None
-            calls.append(BatchCall(code, frozen_program(program), len(batches), self._played_flat))
+            calls.append(BatchCall(code, frozen_program(program), len(batches), played_flat))
         try:
             return JacobianProducts(calls, group_of, batches)
         except (WengertError, DiffersError):
@@ -240,6 +228,24 @@ class OnExamples(Sealed):
                 quiet=True,
             )  # fmt: skip
         return calling(active_recording())(np.reshape, dots, tangent.shape)
+
+
+def played(program: Program, batches: Sequence[np.ndarray]) -> Any:
+    """Return the results of a program for batches of examples. Errors: DiffersError."""
+    size, call = len(batches[0]), calling(active_recording())
+    program = program._replace(sources=[ProgramInput(batch, True) for batch in batches])
+    try:
+        with warnings.catch_warnings(action="ignore", category=NoBatchingRuleWarning):
+            return _batch_of(play_batched(program, size, call), size, call)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, WengertError):
+            raise
+        raise DiffersError(str(error), None) from None  # a shape or dtype is another one for some examples
+
+
+def played_flat(program: Program, batches: Sequence[np.ndarray]) -> Any:
+    """Return the results of a program in the shape of the last batch. Errors: DiffersError."""
+    return calling(active_recording())(np.reshape, played(program, batches), batches[-1].shape)
 
 
 def _pattern_of(tape: Tape) -> SparsityPattern:

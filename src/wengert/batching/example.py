@@ -87,6 +87,7 @@ def trace_program(
             result = run(f, tuple(inputs), keywords, recording)
         finally:
             sources.swaps.restore()
+            del sources.swaps  # a cycle
         _record_layout_guards(recording)
         _refuse_writes(recording, outer, f, refuses_writes)
         slots: list[Slot] = []
@@ -99,7 +100,7 @@ def trace_program(
     late_ids = {id(recording.value(slot)): outer_slot for slot, outer_slot in late.items()}
     outer_slots = dict(zip(constants, early, strict=False))
     outer_slots |= {op: late_ids[id(op.val)] for op in constants[len(early) :] if id(op.val) in late_ids}
-    return Program(tape, sources.made, _slots_filled(form, variables), outer_slots, unseen in recording.caches)
+    return Program(tape, sources.made, _slots_filled(form, iter(variables)), outer_slots, unseen in recording.caches)
 
 
 def frozen_program(program: Program) -> Program:
@@ -231,18 +232,13 @@ def _result_outline(recording: Recording, result: Any, slots: list[Slot]) -> Any
     )
 
 
-def _slots_filled(form: Any, variables: Any) -> Any:
+def _slots_filled(form: Any, variables: Iterator[Variable]) -> Any:
     """Replace the Slots of a structure by Variables, in order."""
-    left = iter(variables)
-
-    def fill(part: Any) -> Any:
-        if isinstance(part, Slot):
-            return next(left)
-        if isinstance(part, Shared) or not is_structure(part):
-            return part
-        return with_parts(part, [fill(inner) for _, _, inner in keyed_parts(part)])
-
-    return fill(form)
+    if isinstance(form, Slot):
+        return next(variables)
+    if isinstance(form, Shared) or not is_structure(form):
+        return form
+    return with_parts(form, [_slots_filled(inner, variables) for _, _, inner in keyed_parts(form)])
 
 
 def _outer_constants(recording: Recording, start: int) -> list[int]:

@@ -216,32 +216,56 @@ Cut = Callable[..., Steps | None]
 """A function from the number of parts of each step, and the share of the steps, from the first on, to the steps."""
 
 
-def recorded(method: Any, **words: Any) -> tuple[Any, Steps | None, Cut]:
-    """The result of `solve_ivp` by an explicit method, its steps, None if one is not finite, and fewer of them."""
-    tableau = TABLEAUX[method]
-    starts, ends, rows = list[Any](), list[Any](), list[np.ndarray]()
+class Rows(NamedTuple):
+    """The points (t, y) at which steps start, the slopes at the stages of each, and the last point."""
 
-    class Recording(method):
+    starts: list[Any]
+    slopes: list[np.ndarray]
+    ends: list[Any]
+
+
+def recorder(method: Any) -> Any:
+    """An explicit method whose option `rows` receives its accepted steps."""
+    stages = TABLEAUX[method].stages
+
+    class Recorder(method):
+        def __init__(self, *args: Any, rows: Rows, **options: Any) -> None:
+            self.rows = rows
+            super().__init__(*args, **options)
+
         def _step_impl(self) -> Any:
             start = self.t, self.y
             done = super()._step_impl()
             if done[0]:
-                starts.append(start)
-                rows.append(self.K[: tableau.stages].copy())
-                ends[:] = [(self.t, self.y)]
+                self.rows.starts.append(start)
+                self.rows.slopes.append(self.K[:stages].copy())
+                self.rows.ends[:] = [(self.t, self.y)]
             return done
 
         def _dense_output_impl(self) -> Any:
             found = super()._dense_output_impl()
-            rows[-1] = np.array(getattr(self, "K_extended", self.K))
+            self.rows.slopes[-1] = np.array(getattr(self, "K_extended", self.K))
             return found
 
-    def cut(_: int, share: float = 1.0) -> Steps | None:
-        count = round(share * len(rows))
-        return explicit_steps(tableau, [*starts, *ends][: count + 1], rows[:count])
+    return Recorder
 
-    solution = solve_ivp(method=Recording, **words)
-    del rows[needed(words, solution, np.array([t for t, _ in starts])) :]
+
+RECORDERS = {method: recorder(method) for method in TABLEAUX}
+
+
+def recorded(method: Any, **words: Any) -> tuple[Any, Steps | None, Cut]:
+    """The result of `solve_ivp` by an explicit method, its steps, None if one is not finite, and fewer of them."""
+    rows = Rows([], [], [])
+    solution = solve_ivp(method=RECORDERS[method], rows=rows, **words)
+    count = needed(words, solution, np.array([t for t, _ in rows.starts]))
+    points, slopes = [*rows.starts, *rows.ends], rows.slopes[:count]
+    for part in rows:
+        part.clear()  # SciPy's solver is a cycle, which holds it until the collector comes
+
+    def cut(_: int, share: float = 1.0) -> Steps | None:
+        count = round(share * len(slopes))
+        return explicit_steps(TABLEAUX[method], points[: count + 1], slopes[:count])
+
     return solution, cut(1), cut
 
 
