@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -16,13 +17,16 @@ def arguments(f: Callable[..., Any], given: tuple[Any, ...], words: dict[str, An
 
 def bound_arguments(f: Callable[..., Any], given: tuple[Any, ...], words: dict[str, Any]) -> dict[str, Any]:
     """The same, for code without hooks."""
-    bound = inspect.signature(f).bind(*given, **words)
+    bound = signature_of(f).bind(*given, **words)
     bound.apply_defaults()
     found = dict(bound.arguments)
     for name, parameter in bound.signature.parameters.items():
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
             found.update(found.pop(name))
     return found
+
+
+signature_of = functools.cache(inspect.signature)
 
 
 def in_tuple(args: Any) -> tuple[Any, ...]:

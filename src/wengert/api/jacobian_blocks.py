@@ -105,6 +105,8 @@ class JacobianCall:
 
     def _refuse_labels(self, y: Any, ys: list[Spec]) -> None:
         """Refuse to put blocks into labelled objects of a library, which have fewer axes than the blocks."""
+        if all([type(part) is np.ndarray for part in (y, *self.forms)]):
+            return
         one_number = self.single and not is_container(self.forms[0]) and not any([x.shape for x in self.xs])
         too_narrow = [self.forms if any([spec.shape for spec in ys]) else None, None if one_number else y]
         if held := held_by_library(too_narrow):
@@ -289,7 +291,7 @@ def by_directions(
 def _with_last_axis(found: Any, y: Spec, x: Spec) -> Any:
     """Move the axis of the numbers of x to the end, and cast the derivatives to the precision of x."""
     dtype = np.result_type(x.dtype, np.complex64) if is_complex(y) else x.dtype
-    moved = np.moveaxis(found, 0, -1)
+    moved = found.transpose(*range(1, found.ndim), 0)
     return moved if moved.dtype == dtype else moved.astype(dtype)
 
 

@@ -12,7 +12,7 @@ from wengert.errors import NoRuleError, RuleError
 from wengert.recording.recording import C_ONLY_TYPES, Recording, flat_slots, users_line
 from wengert.rulebook.rule import Rule
 from wengert.values.cotangents import AbstractTangent, Tangent, force, is_zero
-from wengert.values.specs import Spec, spec_of
+from wengert.values.specs import Spec, is_inexact, spec_of
 from wengert.values.trees import form_of, is_container, shallow_copy, shelves, walk
 
 __all__ = ["Inside", "Place", "form_and_leaves", "inside", "not_taken", "spread", "with_held_leaves"]
@@ -84,6 +84,8 @@ def form_and_leaves(argument: Any) -> tuple[Any, list[Any]]:
 
 def with_held_leaves(container: Any, held: Sequence[Any]) -> Any:
     """Copy a container with the leaves `held`, in the order of `form_and_leaves`."""
+    if is_inexact(container):
+        return held[0]
     numbers = count()
     return walk(container, "", {}, at_leaf=lambda *_: held[next(numbers)], hold=shallow_copy)
 

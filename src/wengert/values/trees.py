@@ -429,6 +429,8 @@ def leaves(value: Any, name: str = "") -> list[tuple[str, Leaf]]:
 
     An array that the structure holds twice is listed twice.
     """
+    if is_inexact(value):
+        return [(name, value)]
     found: list[tuple[str, Leaf]] = []
 
     def note(leaf: Leaf, path: TreePath) -> Leaf:

@@ -217,16 +217,17 @@ Cut = Callable[..., Steps | None]
 
 
 class Rows(NamedTuple):
-    """The points (t, y) at which steps start, the slopes at the stages of each, and the last point."""
+    """The points (t, y) at which steps start, the slopes at all stages of each, how many are known, and the end."""
 
     starts: list[Any]
     slopes: list[np.ndarray]
-    ends: list[Any]
+    counts: list[int]
+    end: list[Any]
 
 
 def recorder(method: Any) -> Any:
     """An explicit method whose option `rows` receives its accepted steps."""
-    stages = TABLEAUX[method].stages
+    stages, all_stages = TABLEAUX[method].stages, TABLEAUX[method].C.size
 
     class Recorder(method):
         def __init__(self, *args: Any, rows: Rows, **options: Any) -> None:
@@ -237,14 +238,18 @@ def recorder(method: Any) -> Any:
             start = self.t, self.y
             done = super()._step_impl()
             if done[0]:
-                self.rows.starts.append(start)
-                self.rows.slopes.append(self.K[:stages].copy())
-                self.rows.ends[:] = [(self.t, self.y)]
+                starts, slopes, counts, end = self.rows
+                starts.append(start)
+                slopes.append(getattr(self, "K_extended", self.K).copy())
+                counts.append(stages)
+                end[:] = [(self.t, self.y)]
             return done
 
         def _dense_output_impl(self) -> Any:
             found = super()._dense_output_impl()
-            self.rows.slopes[-1] = np.array(getattr(self, "K_extended", self.K))
+            self.rows.counts[-1] = all_stages
+            if all_stages > stages + 1:
+                self.rows.slopes[-1] = self.K_extended.copy()
             return found
 
     return Recorder
@@ -255,35 +260,35 @@ RECORDERS = {method: recorder(method) for method in TABLEAUX}
 
 def recorded(method: Any, **words: Any) -> tuple[Any, Steps | None, Cut]:
     """The result of `solve_ivp` by an explicit method, its steps, None if one is not finite, and fewer of them."""
-    rows = Rows([], [], [])
+    rows = Rows([], [], [], [])
     solution = solve_ivp(method=RECORDERS[method], rows=rows, **words)
     count = needed(words, solution, np.array([t for t, _ in rows.starts]))
-    points, slopes = [*rows.starts, *rows.ends], rows.slopes[:count]
+    points, slopes, counts = [*rows.starts, *rows.end], rows.slopes[:count], rows.counts[:count]
     for part in rows:
         part.clear()  # SciPy's solver is a cycle, which holds it until the collector comes
 
     def cut(_: int, share: float = 1.0) -> Steps | None:
         count = round(share * len(slopes))
-        return explicit_steps(TABLEAUX[method], points[: count + 1], slopes[:count])
+        return explicit_steps(TABLEAUX[method], points[: count + 1], slopes[:count], counts[:count])
 
     return solution, cut(1), cut
 
 
-def explicit_steps(tableau: Tableau, points: list[Any], rows: list[np.ndarray]) -> Steps | None:
-    """The steps between points (t, y) by the slopes at their stages; None if there are none, or one is not finite."""
-    if not rows:
+def explicit_steps(tableau: Tableau, points: list[Any], slopes: list[Any], counts: list[int]) -> Steps | None:
+    """The steps between points (t, y) by the known slopes of each; None if there are none, or one is not finite."""
+    if not slopes:
         return None
-    lengths = np.array([len(row) for row in rows])
-    if lengths.max() == tableau.stages:
+    if max(counts) == tableau.stages:
         tableau = tableau.without_interpolation()
-    computed = np.arange(tableau.C.size) < lengths[:, None]
-    found = as_reals(np.concatenate(rows))
+    n = points[0][1].size
+    found = np.concatenate(slopes).reshape(len(slopes), -1, n)[:, : tableau.C.size]
+    computed = np.arange(tableau.C.size) < np.array(counts)[:, None]
+    found[~computed] = 0.0
     if not np.isfinite(found).all():
         return None
-    slopes = np.zeros((*computed.shape, found.shape[1]))
-    slopes[computed] = found
     times, values = zip(*points, strict=True)
-    return Steps(tableau, np.array(times), as_reals(np.array(values)), slopes, computed)
+    values = np.concatenate(values).reshape(-1, n)
+    return Steps(tableau, np.array(times), as_reals(values), as_reals(found), computed)
 
 
 def needed(call: dict[str, Any], found: Any, starts: np.ndarray) -> int:
