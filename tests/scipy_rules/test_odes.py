@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import types
 import warnings
@@ -601,6 +602,29 @@ def test_what_changes_between_calls() -> None:
     check_repeatedly()
     order[:] = 0, 1
     check_repeatedly()
+
+
+@pytest.mark.parametrize("method", ["RK45", "DOP853"])
+def test_no_cycle_holds_a_solution(method: str) -> None:
+    """The slopes and Jacobians go with the gradient, not when the collector comes; SciPy's solvers are cycles."""
+
+    def f(k):
+        return np.sum(integrate.solve_ivp(lambda t, y: -k * y, (0.0, 2.0), [3.0, 1.0], method, [1.0, 2.0]).y)
+
+    for _ in range(2):  # the second makes code
+        wg.grad(f)(0.5)
+    gc.collect()
+    try:
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        wg.grad(f)(0.5)
+        gc.collect()
+        held = {type(thing).__name__ for thing in gc.garbage if type(thing).__module__.startswith("wengert")}
+        sizes = [len(thing) for thing in gc.garbage if type(thing) is list]
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+    assert held <= {"Recorder", "Rows"}
+    assert not any(sizes)
 
 
 def test_by_which_mode() -> None:

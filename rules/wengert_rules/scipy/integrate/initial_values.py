@@ -20,6 +20,8 @@ from wengert.extend import (
     WengertWarning,
     as_written,
     chosen_adjoint,
+    is_traced,
+    order,
     stands_for,
     stopped,
     undoing,
@@ -28,7 +30,7 @@ from wengert.extend import (
 )
 from wengert_rules.scipy.arguments import arguments, unpacked
 from wengert_rules.scipy.integrate.along_steps import along_steps, stages_of
-from wengert_rules.scipy.integrate.paths import path_on
+from wengert_rules.scipy.integrate.paths import LinearPath, LinearValues, path_on, values_along
 from wengert_rules.scipy.integrate.recorded import collocations, needed, solved_by_odeint
 from wengert_rules.scipy.integrate.sensitivities import by_equations
 from wengert_rules.scipy.integrate.steps import OTHERS, STEPS, over
@@ -196,7 +198,12 @@ def odeint(*given: Any, **words: Any) -> Any:
     relative, absolute = [1.49012e-8 if call[name] is None else call[name] for name in ("rtol", "atol")]
     f = func if call["tfirst"] else lambda t, y, *args: func(y, t, *args)
     stages = stages_of(f, args, at[0], y0)
-    values, details, times, values_at = unseen(solved_by_odeint, {**call, "func": plain})
+    by_path = order() == 1 and not is_traced(at)
+    alone = {**call, "func": plain}
+    values, details, times, values_at, linear = unseen(odeint_alone, alone, stages, y0, (relative, absolute), by_path)
+    if linear is not None:
+        values = np.transpose(stages.passed_to(values_along, y0, values=np.transpose(values), **linear))
+        return (values, details) if call["full_output"] else values
     is_pure = stages is not None and not stages.has_changed()
     undo = None if is_pure else undoing(func, args, call["Dfun"])
     if (reached := unseen(rows_reached, values, details, at)) < len(at):
@@ -220,6 +227,19 @@ def odeint(*given: Any, **words: Any) -> Any:
         undone_by(undo)
     values = with_value(values, formula)
     return (values, details) if call["full_output"] else values
+
+
+def odeint_alone(call: dict[str, Any], stages: Any, y0: Any, tolerances: tuple[Any, Any], by_path: bool) -> Any:
+    """The results of `solved_by_odeint`, and the arguments of `values_along`, or None if there are none."""
+    values, details, times, values_at = found = solved_by_odeint(call)
+    at, products = np.asarray(call["t"], float), stages.products() if by_path and stages is not None else None
+    if products is None or stages.has_changed() or rows_reached(values, details, at) < len(at):
+        return *found, None
+    of_steps = np.concatenate([at[:1], times[1:-1], at[-1:]])
+    path: Any = path_on(stages, collocations(times, values_at), y0, of_steps, tolerances, LinearPath)
+    if path is None or not is_near(path.between(at), values, *tolerances):
+        return *found, None
+    return *found, {"products": products, "at": LinearValues(path, at)}
 
 
 def undone_by(undo: Any) -> None:

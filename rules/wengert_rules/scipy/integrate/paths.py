@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.extend import (
+    NoDerivativeError,
     Sealed,
     batching,
     is_traced,
@@ -168,18 +169,11 @@ def on_batch(batch, x, *, at):
 
 
 def values_along(y0: Any, *constants: Any, products: Any, at: Any, values: Any) -> Any:
-    """The `values` of a solution at some times, an array (n, times); not numbers for other arguments than its own.
-
-    So a tape that is played on other arguments says that it is stale.
-    """
+    """The `values` of a solution at some times, an array (n, times). Errors: NoDerivativeError for other arguments."""
     pairs = zip((y0, *constants), (at.y0, *products.constants), strict=True)
-    is_same = all([np.array_equal(*pair, equal_nan=True) for pair in pairs])
-    return values.copy("K") if is_same else np.full_like(values, np.nan)
-
-
-@batching(values_along)
-def of_other_arguments(batch, *args, products, at, values):
-    return np.full((batch.size, *values.shape), np.nan)
+    if not all([np.array_equal(*pair, equal_nan=True) for pair in pairs]):
+        raise NoDerivativeError("the recorded solution is not that for these inputs; record the tape again")
+    return values.copy("K")
 
 
 @vjp_rule(values_along)

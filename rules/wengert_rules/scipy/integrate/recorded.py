@@ -240,7 +240,7 @@ def recorder(method: Any) -> Any:
             if done[0]:
                 starts, slopes, counts, end = self.rows
                 starts.append(start)
-                slopes.append(getattr(self, "K_extended", self.K).copy())
+                slopes.append(np.array(getattr(self, "K_extended", self.K)))
                 counts.append(stages)
                 end[:] = [(self.t, self.y)]
             return done
@@ -249,7 +249,7 @@ def recorder(method: Any) -> Any:
             found = super()._dense_output_impl()
             self.rows.counts[-1] = all_stages
             if all_stages > stages + 1:
-                self.rows.slopes[-1] = self.K_extended.copy()
+                self.rows.slopes[-1] = np.array(self.K_extended)
             return found
 
     return Recorder
@@ -286,8 +286,7 @@ def explicit_steps(tableau: Tableau, points: list[Any], slopes: list[Any], count
     found[~computed] = 0.0
     if not np.isfinite(found).all():
         return None
-    times, values = zip(*points, strict=True)
-    values = np.concatenate(values).reshape(-1, n)
+    times, values = [t for t, _ in points], np.concatenate([y for _, y in points]).reshape(-1, n)
     return Steps(tableau, np.array(times), as_reals(values), as_reals(found), computed)
 
 
