@@ -43,6 +43,7 @@ class ProgramCode:
     def __init__(self, key: Any) -> None:
         self._key, self._rules, self.is_new = key, rules.version, True
         self._codes: dict[Any, Callable[..., Any]] = {}
+        self.pattern: Any = None  # of their Jacobians, if the calls determine it
 
     def fits(self, key: Any) -> bool:
         """Whether this is the code of programs with this key."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.api.batch_calls import BatchCall, called_by_code
-from wengert.api.example_code import Kept, code_for, constants_of
+from wengert.api.example_code import Kept, ProgramCode, code_for, constants_of
 from wengert.api.example_products import JacobianProducts, PointProducts
 from wengert.api.reachable_state import State
 from wengert.api.tangents import jvp_of_call
@@ -186,7 +186,7 @@ class OnExamples(Sealed):
         programs = [self._program] if self._groups is None else [program for program, _ in self._groups]
         keys = []
         for program in programs:
-            pattern = _pattern_of(program.tape)
+            pattern = _pattern_of(program.tape, self._code if program is self._program else None)
             if pattern.csr.shape != (n, n) or not pattern.holds_for_examples:
                 return None
             if len(programs) == 1:
@@ -248,8 +248,18 @@ def played_flat(program: Program, batches: Sequence[np.ndarray]) -> Any:
     return calling(active_recording())(np.reshape, played(program, batches), batches[-1].shape)
 
 
-def _pattern_of(tape: Tape) -> SparsityPattern:
-    """Return the pattern of a tape's derivative by its last input."""
+def _pattern_of(tape: Tape, code: ProgramCode | None) -> SparsityPattern:
+    """Return the pattern of a tape's derivative by its last input; it may be kept with the code of the tape's calls."""
+    if code is None:
+        return _known_pattern(tape)
+    if code.pattern is None:
+        pattern = _known_pattern(tape)
+        code.pattern = None if pattern.reads_floats else pattern
+        return pattern
+    return code.pattern
+
+
+def _known_pattern(tape: Tape) -> SparsityPattern:
     for pattern in [*_patterns]:
         if pattern.fits(tape):
             return pattern

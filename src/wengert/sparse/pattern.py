@@ -14,7 +14,7 @@ from wengert.sparse.csr import Csr
 from wengert.sparse.dependences import Dependences, UniformDependence
 from wengert.sparse.sparsity_rules import dependences
 from wengert.tape.liveness import liveness, values_to_free
-from wengert.tape.ops import Call, Constant, Op, Variable
+from wengert.tape.ops import Call, Constant, Op, Variable, references
 from wengert.tape.tape import Tape
 from wengert.values.numeric_trees import bits
 from wengert.values.specs import is_inexact
@@ -28,7 +28,7 @@ class SparsityPattern:
     function moves elements, for it may read more than its arguments. The pattern copies what it keeps of calls, since
     users may write into constant arrays. `densest` is the call that makes the pattern densest because its dependences
     are not known; None if there is none. `holds_for_examples`: no value that inputs determine selects elements, so the
-    pattern is the same for all inputs for which the tape's guards hold.
+    pattern is the same for all inputs for which the tape's guards hold. `reads_floats`: it depends on constant floats.
     """
 
     def __init__(self, tape: Tape, inputs: Sequence[int]) -> None:
@@ -47,6 +47,9 @@ class SparsityPattern:
         self._is_lasting, self._rules = not deps.may_change, rules.version
         self._reads = {k: _comparison_key(value) for k, value in deps.reads.items()}
         self._ops = [_op_key(op, op.id in deps.free) for op in tape]
+        given = [(op.args, op.kwargs) for op in tape if isinstance(op, Call) and op.id not in deps.free]
+        read = [*deps.reads.values(), *references(given, np.ndarray)]
+        self.reads_floats = not self._is_lasting or any(map(is_inexact, read))
 
     @cached_property
     def colours(self) -> np.ndarray:
