@@ -220,9 +220,9 @@ def by_pushforward(call: JacobianCall, y: Any, push: Callable[[Any, int], Any], 
     )
 
 
-def by_rows(call: JacobianCall) -> JacobianBlocks:
+def by_rows(call: JacobianCall, at_once: bool = False) -> JacobianBlocks:
     """Compute the blocks by reverse mode."""
-    return blocks_of_rows(call, *vjp_of_call(*call.request))
+    return blocks_of_rows(call, *vjp_of_call(*call.request), at_once)
 
 
 def blocks_of_rows(

@@ -252,10 +252,18 @@ def _gradient_or_rows(f: Callable[..., Any], options: Options) -> Callable[..., 
 
 def _jacobian_at_once(f: Callable[..., Any], argnums: Argnums) -> Callable[..., Any]:
     """Return `jacobian(f, argnums)` with all rows in one walk back, to generate code from."""
+    return _at_once(by_cheaper_mode, f, argnums)
 
+
+def _rows_at_once(f: Callable[..., Any], argnums: Argnums) -> Callable[..., Any]:
+    """Return `jacrev(f, argnums)` in one walk back."""
+    return _at_once(by_rows, f, argnums)
+
+
+def _at_once(mode: Callable[..., JacobianBlocks], f: Callable[..., Any], argnums: Argnums) -> Callable[..., Any]:
     def at_once(*args: Any) -> Any:
         call = JacobianCall(f, args, {}, Options(argnums))
-        y, _, _, blocks = by_cheaper_mode(call, at_once=True)
+        y, _, _, blocks = mode(call, at_once=True)
         return call.nested(y, blocks)
 
     return at_once
@@ -266,7 +274,7 @@ def _by_code_when_warm(
 ) -> Callable[..., Any]:
     """Return `in_general`, a Jacobian or Hessian, as a function that computes it by generated code if there is some."""
     function, options = unwrapped(f), Options(argnums)
-    traced = _jacobian_at_once if make is jacobian else make
+    traced: Any = {jacobian: _jacobian_at_once, jacrev: _rows_at_once}.get(make, make)
 
     def rows_of(args: tuple[Any, ...], y: Any, pullback: Callable[[Any], Any]) -> Any:
         call = JacobianCall(function, args, {}, options)
@@ -277,15 +285,18 @@ def _by_code_when_warm(
         coded = None if kwargs else warm_call(traced, function, argnums, args)
         if coded is None:
             return in_general(*args, **kwargs)
-        if make is jacobian:
-            linear = coded.linearize(coded.call_function, args, backward=True)
-        else:
+        if make is hessian:
             coded.rows_of = rows_of
             linear = coded.linearize(coded.call_gradient, args)
+        else:
+            linear = coded.linearize(coded.call_function, args, backward=True)
         if linear is None:
             return coded.value
-        call = JacobianCall(function, args, {}, options)
-        blocks = by_cheaper_pass(call, *linear, None) if make is jacobian else by_pushforward(call, *linear[:2], None)
+        call, (y, push, pullback) = JacobianCall(function, args, {}, options), linear
+        if make is jacobian:
+            blocks = by_cheaper_pass(call, y, push, pullback, None)
+        else:
+            blocks = by_pushforward(call, y, push, None) if make is hessian else blocks_of_rows(call, y, pullback, None)
         return coded.learn(call.nested(linear[0], blocks.blocks))
 
     return by_code
@@ -336,6 +347,6 @@ def _jacobian_by(
         return (found, value[1]) if options.has_aux else found
 
     alone: Any = jacobian_alone
-    if make is jacobian and options == Options(options.argnums):
+    if make in (jacobian, jacrev) and options == Options(options.argnums):
         alone = _by_code_when_warm(make, f, options.argnums, alone)
     return transforms(make, f, **options._asdict())(both if with_value else alone)
