@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from wengert.api.taping import trace
-from wengert.batching.example import Program, constant_arrays
+from wengert.batching.example import Program, frozen_program
 from wengert.batching.play import DiffersError
 from wengert.errors import WengertError
 from wengert.rulebook.registry import rules
-from wengert.tape.ops import Call, Constant, Variable, with_variables
+from wengert.tape.ops import Call, Constant, Variable, references, with_variables
 from wengert.values.numeric_trees import bits
 from wengert.values.specs import is_inexact
 
@@ -40,10 +40,21 @@ class ProgramCode:
     The first is interpreted on the same blocks, so its results have the same bits.
     """
 
-    def __init__(self, key: Any) -> None:
+    def __init__(self, key: Any, program: Program) -> None:
         self._key, self._rules, self.is_new = key, rules.version, True
+        arrays = {op.id: _arrays_of(op) for op in program.tape}
+        self._holders = [place for place, found in arrays.items() if any(map(is_inexact, found))]
+        self._holds_integers = not all([is_inexact(array) for found in arrays.values() for array in found])
         self._codes: dict[Any, Callable[..., Any]] = {}
         self.pattern: Any = None  # of their Jacobians, if the calls determine it
+
+    def constants_of(self, program: Program) -> list[Any]:
+        """Return the constants of a program that are inputs of the code: those of floats, in order."""
+        return [array for place in self._holders for array in _arrays_of(program.tape[place]) if is_inexact(array)]
+
+    def frozen(self, program: Program) -> Program:
+        """Return a program for the integers that it reads now; the constants of floats are inputs of the code."""
+        return frozen_program(program) if self._holds_integers else program._replace(outer_slots={})
 
     def fits(self, key: Any) -> bool:
         """Whether this is the code of programs with this key."""
@@ -72,7 +83,7 @@ class ProgramCode:
             return None
         count, (size, n) = len(directions), batches[-1].shape
         block = block_size(count * n, size)
-        constants, found = constants_of(program), np.empty(0)
+        constants, found = self.constants_of(program), np.empty(0)
 
         def push_block(constants: Sequence[Any], *batches: np.ndarray) -> Any:
             with with_constants(program, constants):
@@ -112,7 +123,7 @@ def code_for(program: Program) -> ProgramCode | None:
         if code.fits(key):
             code.is_new = False
             return code
-    made = ProgramCode(key)
+    made = ProgramCode(key, program)
     _codes.insert(0, made)
     del _codes[MOST:]
     return made
@@ -179,15 +190,11 @@ def _argument_key(arg: Any) -> Any:
     raise _IncomparableError
 
 
-def constants_of(program: Program) -> list[Any]:
-    """Return the constants of a program that are inputs of its code: those of floats, in order."""
-    return [value for op in program.tape for value in _constants_of(op)]
-
-
-def _constants_of(op: Any) -> list[Any]:
+def _arrays_of(op: Any) -> list[Any]:
+    """Return the arrays, and the float, that an op of a program holds as constants."""
     if isinstance(op, Constant):
-        return [op.val] if is_inexact(op.val) else []
-    return [array for array in constant_arrays(op) if is_inexact(array)] if isinstance(op, Call) else []
+        return [op.val] if isinstance(op.val, np.ndarray) or is_inexact(op.val) else []
+    return [*references((op.args, op.kwargs), np.ndarray)] if isinstance(op, Call) else []
 
 
 class with_constants:

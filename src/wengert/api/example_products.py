@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from wengert.api.batch_calls import BatchCall
-from wengert.api.example_code import constants_of
 from wengert.batching.play import DiffersError
 from wengert.errors import NoDerivativeError, NoPathWarning, WengertError
 from wengert.recording.recording import silent
@@ -27,7 +26,7 @@ class JacobianProducts(Sealed):
 
     def __init__(self, calls: Sequence[BatchCall], group_of: np.ndarray, batches: Sequence[np.ndarray]) -> None:
         self._batches, self._group_of = batches, group_of
-        self._groups = [(call, [copy.copy(constant) for constant in constants_of(call.program)]) for call in calls]
+        self._groups = [(call, _constants_now(call)) for call in calls]
         self._codes: dict[Any, Callable[..., Any]] = {}
         row = np.zeros((1, batches[-1].shape[1]))
         for group in range(len(calls)):
@@ -86,7 +85,7 @@ class PointProducts(Sealed):
     """
 
     def __init__(self, call: BatchCall) -> None:
-        self._call, self.constants = call, [copy.copy(constant) for constant in constants_of(call.program)]
+        self._call, self.constants = call, _constants_now(call)
         self._codes: dict[Any, Callable[..., Any]] = {}
 
     def pushed(self, tangents: Mapping[int, np.ndarray], args: Sequence[Any]) -> np.ndarray:
@@ -124,6 +123,11 @@ class PointProducts(Sealed):
             return _on_same_branch(self._call.code.generated, f, kind, args)
         except WengertError:
             return partial(_on_same_branch, f)
+
+
+def _constants_now(call: BatchCall) -> list[Any]:
+    """Return copies of the constants of a program."""
+    return [copy.copy(constant) for constant in call.code.constants_of(call.program)]
 
 
 def _on_same_branch(f: Callable[..., Any], *args: Any) -> Any:

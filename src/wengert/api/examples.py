@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from wengert.api.batch_calls import BatchCall, called_by_code
-from wengert.api.example_code import Kept, ProgramCode, code_for, constants_of
+from wengert.api.example_code import Kept, ProgramCode, code_for
 from wengert.api.example_products import JacobianProducts, PointProducts
 from wengert.api.reachable_state import State
 from wengert.api.tangents import jvp_of_call
 from wengert.batching.axes import Examples, repeat_for_examples
-from wengert.batching.example import Program, ProgramInput, as_outer_variables, frozen_program, trace_program
+from wengert.batching.example import Program, ProgramInput, as_outer_variables, trace_program
 from wengert.batching.play import DiffersError, play_batched
 from wengert.errors import NoBatchingRuleWarning, NoPathWarning, WengertError
 from wengert.hooks.solver_callbacks import is_traced, order, unseen
@@ -79,10 +79,10 @@ class OnExamples(Sealed):
         serves = watching is None or (watching is self._outer and order() == 1)
         if code is None or not serves or not len(batches[0]):
             return None
-        program = self._program if watching is None else frozen_program(self._program)
+        program = self._program if watching is None else code.frozen(self._program)
         batch_call = BatchCall(code, program, len(batches), played)
         with as_outer_variables(self._program, watching):
-            args = [*batches, *constants_of(self._program)]
+            args = [*batches, *code.constants_of(self._program)]
             is_asked = watching is None or is_traced(args)
             return called_by_code(calling(watching), batch_call, args) if is_asked else None
 
@@ -90,14 +90,15 @@ class OnExamples(Sealed):
         """Return the products with the function's Jacobians by its arguments and what it reads; None without code."""
         if self._code is None:
             return None
-        program = frozen_program(self._program)
+        program = self._code.frozen(self._program)
         return PointProducts(BatchCall(self._code, program, len(program.sources), played_flat))
 
     def passed_to(self, primitive: Callable[..., Any], *args: Any, products: PointProducts, **static: Any) -> Any:
         """Call a primitive with arguments, the constants that the function reads, and its `products`."""
-        watching = active_recording()
+        watching, code = active_recording(), self._code
+        assert code is not None  # since it has products
         with as_outer_variables(self._program, watching):
-            constants = constants_of(self._program)
+            constants = code.constants_of(self._program)
             return calling(watching)(primitive, *args, *constants, products=products, **static)
 
     def has_changed(self) -> bool:
@@ -172,7 +173,7 @@ class OnExamples(Sealed):
             code, group_of[rows] = code_for(program), group
             if code is None:
                 return None
-            calls.append(BatchCall(code, frozen_program(program), len(batches), played_flat))
+            calls.append(BatchCall(code, code.frozen(program), len(batches), played_flat))
         try:
             return JacobianProducts(calls, group_of, batches)
         except (WengertError, DiffersError):

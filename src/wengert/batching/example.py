@@ -30,7 +30,7 @@ from wengert.recording.recording import Level, Recording, Traced, silent
 from wengert.recording.shadow import SHADOW, has_identity
 from wengert.recording.slots import slot_of
 from wengert.tape.entries import Slot
-from wengert.tape.ops import Call, Constant, Variable, references, with_variables
+from wengert.tape.ops import Call, Constant, Variable, with_variables
 from wengert.tape.tape import Tape
 from wengert.values.callables import callable_name
 from wengert.values.specs import fresh, is_inexact
@@ -104,12 +104,7 @@ def trace_program(
 
 
 def frozen_program(program: Program) -> Program:
-    """Return a program for the integers that it reads now, which later writes into arrays do not reach.
-
-    No outer trace reaches it. Arrays of floats may be those of the program: `with_constants` replaces them.
-    """
-    if not any(map(_holds_integers, program.tape)):
-        return program._replace(outer_slots={})
+    """Return a program for what it reads now: later writes into arrays do not reach it, and no outer trace does."""
     tape, moved = Tape(program.tape.ctx), dict[Variable, Variable]()
     for op in program.tape:
         made = op.copy(moved.__getitem__)
@@ -120,21 +115,6 @@ def frozen_program(program: Program) -> Program:
         moved[Variable(op)] = tape.push(made)
     tape.result = moved[program.tape.result]
     return Program(tape, program.sources, with_variables(program.result, moved.__getitem__), {})
-
-
-def _holds_integers(op: Any) -> bool:
-    arrays = [op.val] if isinstance(op, Constant) else constant_arrays(op) if isinstance(op, Call) else []
-    return any([isinstance(array, np.ndarray) and not is_inexact(array) for array in arrays])
-
-
-def constant_arrays(op: Call) -> list[np.ndarray]:
-    """Return the arrays among the arguments of a call."""
-    parts = [part for part in (*op.args, *op.kwargs.values()) if type(part) not in WITHOUT_ARRAYS]
-    return [*references(parts, np.ndarray)] if parts else []
-
-
-WITHOUT_ARRAYS = {Variable, float, int, bool, str, type(None), np.float64}
-"""The types of most arguments, of which none is an array."""
 
 
 class _ProgramInputs:
