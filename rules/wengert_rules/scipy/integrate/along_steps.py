@@ -44,10 +44,9 @@ def along_steps(call: dict[str, Any]) -> Any:
     made = unseen(solved, f, y0, call, directly(asks_first_derivatives, call, y0))
     if made is None:
         return None
-    found, steps, cut, values = made
-    if values is not None:
-        found["y"] = f.passed_to(values_along, y0, values=found["y"], **values)
-        return found
+    found, steps, cut, call_on_constants, words = made
+    if words is not None:
+        return directly(with_values, found, call_on_constants(values_along, y0, **words))
     path = path_along(f, steps, cut, y0, call, found)
     if path is None:
         return None
@@ -68,9 +67,9 @@ def asks_first_derivatives(call: dict[str, Any], y0: Any) -> bool:
 
 
 def solved(f: Any, y0: Any, call: dict[str, Any], by_linear_path: bool) -> Any:
-    """The result of SciPy's solver, its steps, the function that cuts them, and the arguments of `values_along`.
+    """The result of SciPy's solver, its steps, the function that cuts them, f's `passed_to`, and keywords for it.
 
-    None in place of the last ones if there are none; None for all if these steps do not serve the call.
+    None in place of the keywords if there is no linear path; None for all if these steps do not serve the call.
     """
     found, steps, cut = (recorded if call["method"] in TABLEAUX else recorded_paths)(**call)
     if f.is_put_back() or ends_between(found, steps):
@@ -78,8 +77,15 @@ def solved(f: Any, y0: Any, call: dict[str, Any], by_linear_path: bool) -> Any:
     if by_linear_path and found["status"] != FAILED and len(found["t"]) and (products := f.products()) is not None:
         path: Any = path_along(f, steps, cut, y0, call, found, LinearPath)
         if path is not None:
-            return found, steps, cut, {"products": products, "at": LinearValues(path, call["t_eval"])}
-    return found, steps, cut, None
+            words = {"products": products, "at": LinearValues(path, call["t_eval"]), "values": found["y"]}
+            return found, steps, cut, f.passed_to, words
+    return found, steps, cut, f.passed_to, None
+
+
+def with_values(found: Any, y: Any) -> Any:
+    """The result with other values."""
+    found["y"] = y
+    return found
 
 
 def path_along(
