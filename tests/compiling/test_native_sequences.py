@@ -30,6 +30,28 @@ def pairs(e: np.ndarray) -> Any:
     return np.sum(e**2)
 
 
+def weighted_pairs(e: np.ndarray) -> Any:
+    """The constants of an inner loop are floats; they make a table in each iteration of the outer loop."""
+    weights, v = np.array([0.0, 0.3, 1.7, 0.4, 0.2, 0.9]), e
+    for _ in range(15):
+        moved = e + 0.1 * v
+        for i in [0, 1, 2, 3, 4] * 2:
+            change = 0.1 * (weights[i] + weights[i + 1]) * np.sin(moved[i + 1] - moved[i])
+            moved[i] += weights[i] * change
+            moved[i + 1] -= weights[i + 1] * change
+        v, e = moved - e, moved
+    return np.sum(e**2)
+
+
+def ended(e: np.ndarray) -> Any:
+    """A loop with a constant mask in each iteration."""
+    lengths, last, state = np.array([3, 12, 7, 2, 9, 5]), np.zeros((6, 4)), e
+    for t in range(30):
+        state = np.sin(state * e)
+        last = np.where((lengths == t)[:, None], state, last)
+    return np.sum(last**2)
+
+
 FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     "cumsum": lambda e: np.sum(np.cumsum(e[0]) ** 2) + np.sum(np.cumsum(e, axis=0) * np.cumsum(e, axis=1) ** 2),
     "cumsum of a transposed part": lambda e: np.sum(
@@ -46,6 +68,8 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     "columns at a mask": lambda e: np.sum(e[:, e[0] > 0.0] ** 3),
     "list, number and row joined": lambda e: np.sum(np.concatenate([[e[0, 0] ** 2], e[1], [1.0, 2.0]]) ** 2),
     "pairs": pairs,
+    "weighted pairs": weighted_pairs,
+    "constant masks": ended,
 }
 
 

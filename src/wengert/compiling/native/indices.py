@@ -24,6 +24,7 @@ from wengert.compiling.native.values import (
 from wengert.compiling.ops import BOOL_KIND, FLOAT_KIND, info
 from wengert.tape.ops import Call, value_of
 from wengert.values.keys import full_key, key_parts
+from wengert.values.specs import is_int_array
 
 
 def unplaced_view(x: Splat) -> View:
@@ -165,7 +166,7 @@ def constant_table(body: Any, table: tuple[Any, ...]) -> Any:
     if not is_constant_table(table):
         raise UnsupportedOp("a table of anything but numbers")
     values = np.array(table)
-    if values.dtype != np.float64:
+    if is_int_array(values):
         return KnownInts(values)
     return body.program.parameter((values.tobytes(), values.shape, "table"), values, values)
 

@@ -268,7 +268,7 @@ def is_native_array(x: Any) -> bool:
 
 
 def is_constant_table(x: Any) -> bool:
-    """Whether a value is a tuple of integers up to 2**53, of floats, or of arrays or tuples of one shape of either."""
+    """Whether a value is a tuple of integers up to 2**53, of floats, or of arrays or tuples of one shape and type."""
     if type(x) is not tuple or not x or bool in map(type, x):
         return False
     if all([type(part) is tuple for part in x]):
@@ -277,5 +277,5 @@ def is_constant_table(x: Any) -> bool:
         return max(map(abs, x)) <= 2**53
     if all([type(part) is np.ndarray for part in x]):
         alike = len({(part.shape, part.dtype) for part in x}) == 1
-        return alike and (x[0].dtype == np.float64 or is_int_array(x[0]))
+        return alike and (x[0].dtype in (np.float64, np.bool_) or is_int_array(x[0]))
     return all([isinstance(part, float) for part in x])

@@ -98,7 +98,7 @@ def emit_item(body: Any, op: Call, x: Any, *key: Any) -> Any:
 
 
 def _load_or_view(body: Any, op: Call, view: View) -> Any:
-    return view if isinstance(op.val, np.ndarray) else body.level.load(view)
+    return view if isinstance(op.val, (np.ndarray, tuple)) else body.level.load(view)
 
 
 def _view_of(body: Any, x: Any) -> View:
