@@ -435,3 +435,30 @@ def test_divisors_that_are_not_zero_leave_loops_free(f):
     for x, tau in [(X, 2.0), (-X, 3.0), (np.linspace(0.0, 3.0, 50), 1.5), (X[:20], 2.5)]:
         assert compiled(x, tau) == pytest.approx(f(x, tau), rel=1e-12)
     assert "takes either branch" in compiled.explain()
+
+
+def pairwise(x):
+    a = np.zeros((len(x), len(x)), x.dtype)
+    for i in range(len(x)):
+        for j in range(len(x)):
+            if i == j:
+                a[i, j] = 1.0
+            else:
+                a[i, j] = 0.1 * np.sin(x[i] - x[j])
+    return np.sum(np.linalg.inv(a))
+
+
+def test_loops_that_branch_on_their_counters_are_traced_to_their_end_once(monkeypatch):
+    ended, trace = [], tracing.trace_watched
+
+    def counting(*args, **kwargs):
+        found = trace(*args, **kwargs)
+        ended.append(found)
+        return found
+
+    monkeypatch.setattr(tracing, "trace_watched", counting)
+    compiled = wg.compile(wg.grad(pairwise), native=False)
+    for x in (np.linspace(0.0, 1.0, 12), np.linspace(1.0, 0.5, 12)):
+        steps = [pairwise(x + 1e-30j * row).imag / 1e-30 for row in np.eye(12)]
+        np.testing.assert_allclose(compiled(x), steps, rtol=1e-10, atol=1e-13)
+    assert len(ended) == 1

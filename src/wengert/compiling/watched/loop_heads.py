@@ -64,7 +64,7 @@ from wengert.values.views import owner_of
 
 MOST_IRREGULAR = 10
 """After how many iterations that all differ no joins are looked for in a loop."""
-FEW_LEFT, MOST_EARLY = 8, 3
+FEW_LEFT, MOST_EARLY = 8, 5
 """A trace begins again for a loop with more iterations left than this, and after at most so many."""
 MOST_DEPTH = 16
 """How far from its end a counter may index a list that grows."""
@@ -392,7 +392,7 @@ class Heads:
         is_long = not iterator or operator.length_hint(iterator[0], FEW_LEFT + 1) > FEW_LEFT
         key, names = self.liftable[loop]
         is_lifted = key in self.lifts and names.items() <= self.lifts[key].items()
-        if is_lifted or not (is_long and _has_test(self.reads.recording.entries[loop.begin : loop.end])):
+        if is_lifted or not (is_long and self._may_branch(loop)):
             return
         lifts = with_lifts(self.lifts, self.needed_lifts(of_any_type=False))
         if lifts != self.lifts and not self._would_show(frame):
@@ -425,10 +425,13 @@ class Heads:
         for loop, (key, names) in self.liftable.items():
             if key in self.unlifted:
                 continue
-            between = self.reads.recording.entries[loop.begin : loop.end]
-            if (of_any_type or loop.keeps_types) and (loop.forks or _has_test(between)):
+            if (of_any_type or loop.keeps_types) and self._may_branch(loop):
                 found.setdefault(key, {}).update(names)
         return found
+
+    def _may_branch(self, loop: LoopRun) -> bool:
+        """Whether iterations of a loop contain guards, or record different numbers of calls."""
+        return loop.forks or _has_test(self.reads.recording.entries[loop.begin : loop.end])
 
 
 def _is_same_choice(a: Any, b: Any) -> bool:
