@@ -586,3 +586,29 @@ def test_code_in_python_that_numpy_calls_may_tell_whole_numbers_from_floats():
     compiled = wg.compile(weighted)
     for x in (4.0, 40.0, 400.0):
         assert compiled(x) == weighted(x)
+
+
+KNOTS = np.sort(np.random.default_rng(5).uniform(0.0, 1.0, 40))
+
+
+def bisected(x):
+    low, high = 0, 39
+    while high - low > 1:
+        middle = (low + high) // 2
+        if x < KNOTS[middle]:
+            high = middle
+        else:
+            low = middle
+    return (x - KNOTS[low]) / (KNOTS[high] - KNOTS[low]) + high * x
+
+
+def test_counters_that_take_the_values_of_others_are_computed(recwarn):
+    """In the first iteration `low` is a constant, in another one the value of `middle`."""
+    compiled = wg.compile(wg.value_and_grad(bisected), native=False)
+    for x in (0.5 * (KNOTS[1:] + KNOTS[:-1]))[[20, 21, 5, 35, 9, 11, 30, 14, 26, 17, 3]].tolist():
+        high = int(np.searchsorted(KNOTS, x))
+        slope = 1.0 / (KNOTS[high] - KNOTS[high - 1]) + high
+        assert compiled(x) == pytest.approx((bisected(x), slope), rel=1e-12)
+    assert "until its condition ends it" in compiled.explain()
+    assert "1 trace" in compiled.explain()
+    assert not [w for w in recwarn if issubclass(w.category, wg.NoPathWarning)]

@@ -114,8 +114,33 @@ def parts_of_a_result(x: np.ndarray) -> Any:
     return s
 
 
+KNOTS = np.linspace(0.0, 1.0, 9)
+
+
+def moving_index(x: np.ndarray) -> Any:
+    """An index that branches increase: the key of an item depends on x, but has no cotangent."""
+    s, k = 0.0, 0
+    for i in range(40):
+        at = 0.1 * x[0] + i / 42.2
+        if k < 7 and at > KNOTS[k + 1]:
+            k += 1
+        s = s + (at - KNOTS[k]) ** 2 * x[k % 3] + np.sin(s * x[2])
+    return s
+
+
+def written_at_an_index(x: np.ndarray) -> Any:
+    u, k = np.zeros(9), 0
+    for i in range(60):
+        if k < 8 and x[1] * i * 0.1 > k + 0.531:
+            k += 1
+        u[k] = 0.9 * u[k] + np.sin(x[0] + i) * x[2]
+        u[0] += u[k] * 0.1
+    return np.sum(u**2)
+
+
 ONE_LEVEL = [
     item_of_an_argument, recurrence, adds_to_items, shift_register, matrix_power, last_value, parts_of_a_result,
+    moving_index, written_at_an_index,
 ]  # fmt: skip
 CASES = [*ONE_LEVEL, loop_in_a_loop, table]
 
@@ -302,6 +327,18 @@ def test_random_loops(made: list[int], seed: int) -> None:
             np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * float(size), err_msg=text)
 
 
+def moved_particles(x: np.ndarray) -> Any:
+    """Arrays of indices that depend on x, at which is read and added."""
+    place, s = 1.5 + np.array([0.1, 0.32, 0.55, 0.68]) * x[0], 0.0
+    for _ in range(30):
+        cells = np.floor(place).astype(int)
+        density = np.zeros(8)
+        np.add.at(density, cells % 8, place - cells)
+        place = place + 0.013 * np.sin(density[cells % 8] * x[1]) + 0.002
+        s = s + np.sum(density**2) * x[2]
+    return s + np.sum(place**2)
+
+
 def unsupported() -> Iterator[Any]:
     def stores_at_many(x: np.ndarray) -> Any:
         u = x * 1.0
@@ -324,7 +361,7 @@ def unsupported() -> Iterator[Any]:
             s = u[0] * x[2] + both[1]
         return s
 
-    yield from (stores_at_many, spreads_a_row, reads_a_part_later)
+    yield from (stores_at_many, spreads_a_row, reads_a_part_later, moved_particles)
 
 
 @pytest.mark.parametrize("f", unsupported(), ids=lambda f: f.__name__)

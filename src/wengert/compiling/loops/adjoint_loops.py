@@ -236,16 +236,17 @@ class _BackwardLoop:
             is_fixed = all([v.op in fixed for v in op.references()])
             if isinstance(op, Constant) or (isinstance(op, Call) and is_fixed and _is_repeatable(op)):
                 fixed.add(op)
-            elif _is_view(op):
+            elif _is_view(op) or (isinstance(op, Call) and op.fn is functional.as_index):
                 views.add(op)
         return fixed.union(views).difference(counters, invariants)
 
 
 def dependents(ops: Sequence[Op], active: Iterable[Any]) -> set[Any]:
-    """Return the active ops, and the calls that depend on them."""
+    """Return the active ops, and the calls that depend on them, but integers: these have no cotangents."""
     found: set[Any] = {*active}
     for op in ops:
-        if isinstance(op, Call) and not found.isdisjoint([v.op for v in op.references()]):
+        is_integer = isinstance(op, Call) and op.fn is functional.whole
+        if isinstance(op, Call) and not is_integer and not found.isdisjoint([v.op for v in op.references()]):
             found.add(op)
     return found
 

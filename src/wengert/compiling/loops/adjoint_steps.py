@@ -69,8 +69,6 @@ class KeyedCall:
         numbers = [a for a in (op.val, *map(value_of, rest[1:])) if is_inexact(a)]
         if any([np.asarray(a).dtype != value_of(x).dtype for a in numbers]):
             raise UnsupportedLoopError(f"{self.name} of values of several types")
-        if not region.dependent.isdisjoint([v.op for v in references(self.key)]):
-            raise UnsupportedLoopError("a key depends on the inputs")
         arrays = [*references(self.key, np.ndarray), *map(value_of, references(self.key))]
         if self.name == "setitem" and np.ndarray in map(type, arrays):
             raise UnsupportedLoopError("a store at many indices, of which some may be equal")

@@ -14,6 +14,7 @@ import numpy as np
 
 from wengert.compiling.graphs.graph import ValueSpec
 from wengert.compiling.watched.retyped_floats import keeps_float
+from wengert.compiling.watched.symbolic_ints import SymbolicInt
 from wengert.compiling.watched.watchable import (
     ATOMS,
     dictionary_of,
@@ -162,6 +163,8 @@ def _lifted_type(a: Any, b: Any) -> type | None:
         return None
     if is_choice(a) and is_choice(b):
         return Choice
+    if b[:1] == (SymbolicInt,):
+        b = int, *b[1:]
     if len(a) == len(b) == 2 and a[0] in LIFTABLE and b[0] in LIFTABLE:
         kind: type = a[0] if isinstance(a[1], ValueSpec) and not isinstance(b[1], ValueSpec) else b[0]
         return None if kind is int is not a[0] or (a[0] is int and abs(a[1]) > WHOLE) else kind
