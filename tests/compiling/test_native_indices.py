@@ -76,7 +76,18 @@ def written(e: np.ndarray) -> Any:
     return np.sum(y**2)
 
 
+def moved(e: np.ndarray) -> Any:
+    """An index that branches move, so that the loop has a derivative in which the branch has one."""
+    s, k = 0.0, 0
+    for i in range(40):
+        if k < 7 and 0.31 * i + 0.1 * e[k, 0] > k + 1.1:
+            k += 1
+        s = 0.5 * s + np.sin(e[k, 1] + s) * e[k + 1, 2]
+    return s
+
+
 FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
+    "an index that branches move": moved,
     "rows at characters": embedded,
     "tables of integers": embedded_list,
     "rows of a batch": embedded_batch,

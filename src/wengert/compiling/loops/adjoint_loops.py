@@ -167,9 +167,9 @@ class _BackwardLoop:
         self.outer: list[int] = []
         self.inner: list[Input] = []
         ends = [k for k, v in enumerate(loop.results) if region.is_active(v) or call.may_keep(k)]
-        self.seeds = {k: Input(value_of(loop.results[k])) for k in ends}
+        self.seeds = {k: _cotangent_input(value_of(loop.results[k])) for k in ends}
         active = [k for k, x in enumerate(call.inputs) if k >= call.carried and region.is_active(Variable(x))]
-        self.sums = {k: Input(call.inputs[k].val) for k in active}
+        self.sums = {k: _cotangent_input(call.inputs[k].val) for k in active}
         cotangents = CotangentTable(self.code)
         for k, seed in self.seeds.items():
             if region.is_active(loop.results[k]):
@@ -239,6 +239,11 @@ class _BackwardLoop:
             elif _is_view(op) or (isinstance(op, Call) and op.fn is functional.as_index):
                 views.add(op)
         return fixed.union(views).difference(counters, invariants)
+
+
+def _cotangent_input(x: Any) -> Input:
+    """Return the input for the cotangent of a value; it shares no memory with that."""
+    return Input(x.copy(order="K") if isinstance(x, np.ndarray) else x)
 
 
 def dependents(ops: Sequence[Op], active: Iterable[Any]) -> set[Any]:
