@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from wengert.compiling.blocking import NATIVE_LIMITS, NUMPY_LIMITS, PARALLEL_LIMITS, with_block_loops
 from wengert.compiling.graphs.from_tape import looks_at_memory
 from wengert.compiling.guard_check import GuardCount
-from wengert.compiling.loops.across_loops import optimise_across_loops
+from wengert.compiling.loops.hoisting import hoist
 from wengert.compiling.loops.lowering import lower_derivatives, make_loops_free
 from wengert.compiling.loops.rolling import rolled
 from wengert.compiling.loops.while_loops import fold_counters
@@ -73,8 +73,7 @@ class Pass(NamedTuple):
     """A pass: `run` returns a tape that computes the same, or changes the given one.
 
     It runs on a tape whose ops satisfy `needs`, and with `exact` only if it is `exact`, that is, keeps all rounding.
-    Each guard has to be on the new tape or among those answered, unless the pass `counts_guards` itself. One that
-    `repeats` an earlier pass runs only if the pass before it has changed the tape.
+    Each guard has to be on the new tape or among those answered, unless the pass `counts_guards` itself.
     """
 
     name: str
@@ -82,7 +81,6 @@ class Pass(NamedTuple):
     needs: Callable[[Sequence[Op]], bool] | None = None
     exact: bool = True
     counts_guards: bool = False
-    repeats: bool = False
 
 
 LOWERING = [
@@ -96,13 +94,7 @@ OPTIMISING = [
     Pass("roll loops", lambda tape, _: rolled(tape)),
     Pass("dead code", lambda tape, _: apply_rules(tape, {}), needs=looks_at_memory),
     Pass("rules", lambda tape, to: apply_rules(tape, EXACT if to.exact else RULES), needs=has_equal_values),
-    Pass("across loops", lambda tape, _: optimise_across_loops(tape), needs=has_loops),
-    Pass(
-        "rules after loops",
-        lambda tape, to: apply_rules(tape, EXACT if to.exact else RULES),
-        needs=has_loops,
-        repeats=True,
-    ),
+    Pass("invariants", lambda tape, _: hoist(tape), needs=has_loops),
     Pass("late views", lambda tape, _: copy_late_views(tape), needs=has_equal_values, exact=False),
 ]
 """The passes for any tape."""
@@ -133,11 +125,10 @@ def run_passes(passes: Iterable[Pass], tape: Any, context: Context) -> list[Any]
 
     Errors: TapeError if a tape is ill-formed, LostGuardError if a guard is lost.
     """
-    tapes, now, is_changed = [tape], _Scan(tape), True
+    tapes, now = [tape], _Scan(tape)
     for each in passes:
         old = tapes[-1]
-        is_left_out = (context.exact and not each.exact) or (each.repeats and not is_changed)
-        if is_left_out or (each.needs and not each.needs(now.ops)):
+        if (context.exact and not each.exact) or (each.needs and not each.needs(now.ops)):
             continue
         begin = time.perf_counter()
         context.answered.clear()

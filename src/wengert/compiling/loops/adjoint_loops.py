@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,13 @@ from wengert.compiling.loops.residual_rows import is_stacked, row_call, rows_lik
 from wengert.compiling.ops import info
 from wengert.tape.folding import is_pure
 from wengert.tape.loops import Loop
-from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
+from wengert.tape.ops import Call, Constant, Input, Op, Variable, key_value, value_of
 from wengert.values import functional
+from wengert.values.keys import is_basic
 from wengert.values.specs import is_inexact
 
+SMALL_ROW = 4096
+"""Bytes of a row: of smaller ones the overhead of a call dominates."""
 LEAST_ROWS, LARGE_ROW = 256, 1 << 16
 """The least number of iterations without a limit of which residuals are kept, unless a row has more bytes than this."""
 
@@ -158,18 +161,35 @@ class _BackwardLoop:
         loop, region = call.loop, call.region
         self.is_branch, self.count, self.carried = loop.is_branch, call.count, call.carried
         self.counters = {op: Input(op.val) for op in counters}
-        self.index, self.code = Input(0), BodyCode()
+        self.index = Input(0)
         self.places: dict[Any, int] = {op: k for k, op in enumerate(values)}
         self.copied = self.ops_to_copy(counters, values[call.carried :], body)
-        self.found: Environment = {}
-        self.rows: list[Variable] = []
-        self.stacks: list[Input] = []
-        self.outer: list[int] = []
-        self.inner: list[Input] = []
         ends = [k for k, v in enumerate(loop.results) if region.is_active(v) or call.may_keep(k)]
         self.seeds = {k: _cotangent_input(value_of(loop.results[k])) for k in ends}
         active = [k for k, x in enumerate(call.inputs) if k >= call.carried and region.is_active(Variable(x))]
         self.sums = {k: _cotangent_input(call.inputs[k].val) for k in active}
+        self.run_backward(call)
+        if cheap := self.cheap_calls(body):
+            self.copied |= cheap
+            self.run_backward(call)
+        carried = [*self.seeds.values(), *self.sums.values()]
+        indices = [] if loop.is_branch else [self.index]
+        is_counted = loop.ending == "count"
+        number = [] if is_counted else [Input(True if loop.is_branch else float(self.count))]
+        order = [*self.counters.values(), *indices, *carried, *number, *self.inner, *self.stacks]
+        steps = [-step if is_counted else step for step in (*loop.steps, *[1] * len(indices))]
+        ending, descending = "count" if is_counted else "number", not is_counted and not loop.descending
+        tape = closed_tape(order, self.code, self.results)
+        self.loop = Loop(tape, self.count, steps, len(self.results), ending, descending)
+
+    def run_backward(self, call: LoopCall) -> None:
+        """Write the body, with the rows that it reads."""
+        loop, region = call.loop, call.region
+        self.code, self.found = BodyCode(), Environment()
+        self.rows: list[Variable] = []
+        self.stacks: list[Input] = []
+        self.outer: list[int] = []
+        self.inner: list[Input] = []
         cotangents = CotangentTable(self.code)
         for k, seed in self.seeds.items():
             if region.is_active(loop.results[k]):
@@ -182,15 +202,6 @@ class _BackwardLoop:
             for k, seed in self.seeds.items()
         ]
         self.results += [cotangents.of(call.inputs[k]) for k in self.sums]
-        carried = [*self.seeds.values(), *self.sums.values()]
-        indices = [] if loop.is_branch else [self.index]
-        is_counted = loop.ending == "count"
-        number = [] if is_counted else [Input(True if loop.is_branch else float(self.count))]
-        order = [*self.counters.values(), *indices, *carried, *number, *self.inner, *self.stacks]
-        steps = [-step if is_counted else step for step in (*loop.steps, *[1] * len(indices))]
-        ending, descending = "count" if is_counted else "number", not is_counted and not loop.descending
-        tape = closed_tape(order, self.code, self.results)
-        self.loop = Loop(tape, self.count, steps, len(self.results), ending, descending)
 
     def get(self, v: Any) -> Any:
         """Return a value of the forward body in the backward one."""
@@ -207,11 +218,15 @@ class _BackwardLoop:
                 waiting.pop()
         return self.found[v.op]
 
+    def is_outer(self, op: Any) -> bool:
+        """Whether a value of the forward body is an invariant."""
+        return self.places.get(op, -1) >= self.carried
+
     def fetched(self, op: Any) -> Any:
         """Return a value of the forward body: passed from outside, computed again, or read from a row."""
         if op in self.counters:
             return Variable(self.counters[op])
-        if self.places.get(op, -1) >= self.carried:
+        if self.is_outer(op):
             self.outer.append(self.places[op])
             self.inner.append(Input(op.val))
             return Variable(self.inner[-1])
@@ -239,6 +254,47 @@ class _BackwardLoop:
             elif _is_view(op) or (isinstance(op, Call) and op.fn is functional.as_index):
                 views.add(op)
         return fixed.union(views).difference(counters, invariants)
+
+    def cheap_calls(self, body: Sequence[Op]) -> set[Any]:
+        """Find the calls that compute values of rows again, from other rows, if that costs no more than to store them.
+
+        So it is for a view, or one call that is about as fast as a store; three if the rows are large.
+        """
+        held, found = {v.op for v in self.rows}, set[Any]()
+        for op in [op for op in body if op in held]:
+            held.remove(op)
+            calls = self.calls_for(op, held)
+            most = 1 if np.asarray(op.val).nbytes < SMALL_ROW else 3
+            if calls is None or sum([_recomputation_cost(call) or 0 for call in calls - found]) > most:
+                held.add(op)
+            else:
+                found |= calls
+        return found
+
+    def calls_for(self, op: Any, held: Collection[Any]) -> set[Any] | None:
+        """Return the calls that compute a value again from the rows that are `held`; None if that is impossible."""
+        waiting = {op: None}
+        todo = [op]
+        while todo:
+            part = todo.pop()
+            if part not in self.copied and _recomputation_cost(part) is None:
+                return None
+            read = [v.op for v in part.references()]
+            more = [x for x in read if not (x in waiting or x in held or x in self.counters or self.is_outer(x))]
+            waiting.update(dict.fromkeys(more))
+            todo += more
+        return waiting.keys() - self.copied
+
+
+def _recomputation_cost(op: Op) -> int | None:
+    """Return 0 for a view, 1 for a call that is about as fast as a store, else None."""
+    if not isinstance(op, Call) or op.guard or "out" in op.kwargs:
+        return None
+    row = info(op.fn)
+    if row.name == "getitem" and is_basic(key_value(op.args[1])):
+        return 0
+    small = row.name == "power" and type(op.args[1]) in (int, float) and op.args[1] in (1, 2)
+    return 1 if small else row.cost
 
 
 def _cotangent_input(x: Any) -> Input:

@@ -96,8 +96,6 @@ class _Region:
             return LoopCall
         if op.guard or not (is_inexact(op.val) or isinstance(op.val, np.ndarray | list) or returns_parts(op)):
             return CopiedOp  # a guard, the test of a branch, or what they read
-        if op.fn is functional.whole:
-            return CopiedOp  # an integer, whose cotangent is zero
         return KeyedCall if info(op.fn).name in KEYED else None
 
     def end_segment(self) -> None:
