@@ -30,12 +30,7 @@ from wengert.compiling.watched.tracing import (
     trace_with_restarts,
 )
 from wengert.compiling.watched.watchable import Wrapper
-from wengert.errors import (
-    NotCompiledError,
-    NotCompiledWarning,
-    StaleTapeError,
-    WengertError,
-)
+from wengert.errors import NotCompiledError, NotCompiledWarning, StaleTapeError, WengertError
 from wengert.recording.recording import STATE
 from wengert.recording.session import SESSION
 from wengert.rulebook.registry import rules

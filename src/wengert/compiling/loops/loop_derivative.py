@@ -13,14 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.loops.adjoint_code import (
-    CotangentTable,
-    Environment,
-    Get,
-    built_items,
-    parts_of_pair,
-    renewed,
-)
+from wengert.compiling.loops.adjoint_code import CotangentTable, Environment, Get, built_items, parts_of_pair, renewed
 from wengert.compiling.loops.adjoint_loops import LoopCall, dependents, is_active
 from wengert.compiling.loops.adjoint_steps import KEYED, CopiedOp, KeyedCall, PullbackTraces, Segment, returns_parts
 from wengert.compiling.loops.body_code import BodyCode, closed_tape

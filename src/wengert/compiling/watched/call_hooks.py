@@ -33,11 +33,7 @@ from wengert.compiling.watched.drawing import (
 )
 from wengert.compiling.watched.effect_calls import WatchedFilters, is_effect, watched_effect
 from wengert.compiling.watched.outer_reads import Reads, reads_at, reads_here
-from wengert.compiling.watched.read_hooks import (
-    ATTRIBUTE_BUILTINS,
-    STRING_MAKERS,
-    watched_plain_getattr,
-)
+from wengert.compiling.watched.read_hooks import ATTRIBUTE_BUILTINS, STRING_MAKERS, watched_plain_getattr
 from wengert.compiling.watched.refused_calls import check_call, public_name, refused_call
 from wengert.compiling.watched.texts import PARSERS, watched_evaluation, watched_parser
 from wengert.compiling.watched.trusted import (
@@ -47,13 +43,7 @@ from wengert.compiling.watched.trusted import (
     is_tensor_function,
     is_user_function,
 )
-from wengert.compiling.watched.watchable import (
-    ATOMS,
-    COMPARED_BY_VALUE,
-    CONSTANT_CALLABLES,
-    SELECTORS,
-    nested_leaves,
-)
+from wengert.compiling.watched.watchable import ATOMS, COMPARED_BY_VALUE, CONSTANT_CALLABLES, SELECTORS, nested_leaves
 from wengert.errors import NotNativeError
 from wengert.hooks.calls import resolve
 from wengert.hooks.classes import as_traced

@@ -18,12 +18,7 @@ import numpy as np
 
 from wengert.compiling.watched.answers import guard_decimal_settings
 from wengert.compiling.watched.outer_reads import Reads, is_abc_method, reads_here
-from wengert.compiling.watched.read_hooks import (
-    ATTRIBUTE_BUILTINS,
-    STRING_FUNCTIONS,
-    guard_print_settings,
-    watch_write,
-)
+from wengert.compiling.watched.read_hooks import ATTRIBUTE_BUILTINS, STRING_FUNCTIONS, guard_print_settings, watch_write
 from wengert.compiling.watched.trusted import (
     LIBRARY_MODULES,
     LIBRARY_ONLY,

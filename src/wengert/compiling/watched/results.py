@@ -12,13 +12,7 @@ import numpy as np
 from wengert.compiling.watched.addresses import give_up_on_addresses
 from wengert.compiling.watched.outer_reads import Reads
 from wengert.compiling.watched.symbolic_ints import SymbolicInt
-from wengert.compiling.watched.watchable import (
-    ATOMS,
-    CONSTANT_CALLABLES,
-    can_be_rebuilt,
-    literal,
-    new_with_attributes,
-)
+from wengert.compiling.watched.watchable import ATOMS, CONSTANT_CALLABLES, can_be_rebuilt, literal, new_with_attributes
 from wengert.recording.decisions import exact
 from wengert.recording.recording import Recording, Traced
 from wengert.recording.slots import slot_of
