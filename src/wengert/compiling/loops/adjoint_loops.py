@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.loops.adjoint_code import CotangentTable, Environment, Get, UnsupportedLoopError, renewed
-from wengert.compiling.loops.body_code import BodyCode, closed_tape
-from wengert.compiling.loops.residual_rows import is_stacked, row_call, rows_like, zero_rows
+from wengert.compiling.loops.body_code import BodyCode, closed_tape, is_stacked, row_call, rows_like, zero_rows
 from wengert.compiling.ops import info
 from wengert.tape.folding import is_pure
 from wengert.tape.loops import Loop

@@ -13,10 +13,9 @@ import numpy as np
 
 from wengert.compiling.guard_check import GuardCount
 from wengert.compiling.loops.affine_forms import AffineForm, counters_of, integer_outside
-from wengert.compiling.loops.body_code import BodyCode, closed_tape, input_like
+from wengert.compiling.loops.body_code import BodyCode, closed_tape, input_like, row_call, rows_like, zero_rows
 from wengert.compiling.loops.branch_code import ANY, GOES_ON, BranchCode, UnsupportedTreeError
 from wengert.compiling.loops.branch_tree import ITERATION, Link, LoopVariable, StepValue, WhileLoop, ends_of, forks_of
-from wengert.compiling.loops.residual_rows import row_call, rows_like, zero_rows
 from wengert.compiling.loops.rolling import rolled
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.compiling.graphs.graph import equality_key
 from wengert.compiling.guard_check import is_guard, outcome_key
 from wengert.compiling.loops.deferred_reverse import is_reverse
 from wengert.compiling.loops.periodicity import constant_key
-from wengert.compiling.loops.rolled_body import value_key
 from wengert.compiling.loops.while_loops import is_head, is_mark, may_have_free_loops, with_early_guards
 from wengert.compiling.tape_rewriter import TapeRewriter, inputs_first
 from wengert.compiling.watched.kept_guards import KeptGuards, absorb, copied, kept_guards
@@ -144,4 +144,4 @@ def _push_calls(copy: TapeRewriter, tape: Any, given: Iterable[Op]) -> None:
 
 def _call_key(op: Any) -> Any:
     """Return a key that is equal for constants of equal value, and for calls of one function on equal arguments."""
-    return value_key((op.fn, op.args, op.kwargs)) if isinstance(op, Call) else (Constant, constant_key(op.val))
+    return equality_key((op.fn, op.args, op.kwargs)) if isinstance(op, Call) else (Constant, constant_key(op.val))

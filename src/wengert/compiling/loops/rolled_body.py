@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.graphs.graph import equality_key
 from wengert.compiling.loops.anti_unify import (
     CarriedValue,
     ConstantPerIteration,
@@ -20,11 +21,11 @@ from wengert.compiling.loops.anti_unify import (
     links_of,
     with_links,
 )
-from wengert.compiling.loops.periodicity import constant_key, static_spec
-from wengert.compiling.loops.residual_rows import row_call, zero_rows
+from wengert.compiling.loops.body_code import row_call, zero_rows
+from wengert.compiling.loops.periodicity import static_spec
 from wengert.compiling.tape_rewriter import provenance
 from wengert.tape.loops import Loop
-from wengert.tape.ops import Call, Constant, Input, Op, Variable, mkcall, value_of
+from wengert.tape.ops import Call, Constant, Input, Op, Variable, mkcall, substituted, value_of
 from wengert.tape.tape import Tape
 from wengert.values import functional
 
@@ -183,18 +184,5 @@ def canonical(loop: Loop) -> Any:
 def _op_key(op: Op) -> Any:
     if not isinstance(op, Call):
         return type(op), int if type(op.val) is int else static_spec(op.val)
-    return type(op), value_key((op.fn, op.args, op.kwargs, op.guard and op.val)), static_spec(op.val)
-
-
-def value_key(tree: Any) -> Any:
-    """Return a key that is equal for equal functions and arguments."""
-    t = type(tree)
-    if t is Variable:
-        return t, tree.id
-    if isinstance(tree, (tuple, list)):
-        return (t, *map(value_key, tree))
-    if t is dict:
-        return (t, *[(key, value_key(part)) for key, part in tree.items()])
-    if t is slice:
-        return t, value_key(tree.start), value_key(tree.stop), value_key(tree.step)
-    return (t, tree) if t is type(len) else constant_key(tree)
+    call = substituted(op, lambda v: (Variable, v.id))
+    return type(op), equality_key((*call, op.guard and op.val)), static_spec(op.val)

@@ -22,9 +22,9 @@ from wengert.compiling.loops.anti_unify import (
     links_of,
     patterns_of,
 )
+from wengert.compiling.loops.body_code import PYTHON_NUMBERS, is_stacked, row_call
 from wengert.compiling.loops.constant_inputs import inline_constants
 from wengert.compiling.loops.periodicity import Run, is_move, runs_of
-from wengert.compiling.loops.residual_rows import PYTHON_NUMBERS, is_stacked, row_call
 from wengert.compiling.loops.rolled_body import push_loop
 from wengert.compiling.ops import info
 from wengert.compiling.tape_rewriter import TapeRewriter
