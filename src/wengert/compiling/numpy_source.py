@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
 
 from wengert.compiling.blocking import BlockLoop
+from wengert.compiling.graphs.ownership import read_by_result
 from wengert.compiling.ops import as_ufunc, is_allocation, is_item_store, source_of_floats
 from wengert.compiling.parallel_blocks import ParallelBlocks
 from wengert.compiling.pipeline import NUMPY, Context, Pass, run_passes
@@ -101,6 +102,17 @@ class PlacedWriter(SourceWriter):
         part = op.val[as_view(key)]
         same = type(value) is np.ndarray and value.dtype == np.float64 and value.shape == part.shape
         return same and part.size * 2 >= op.val.size >= 2
+
+    def arguments(self) -> tuple[list[str], list[str]]:
+        names, words = super().arguments()
+        self.given = [*names], [*words]
+        return names, words
+
+    def return_of(self, plain: Callable[..., Any]) -> str:
+        """Return the statement that calls another function for the same arguments instead."""
+        name, (names, words) = self.name("plain"), self.given
+        self.outside.constants[name] = plain
+        return f"return {name}({', '.join([*names, *(f'{k}={k}' for k in words)])})"
 
     def body(self) -> None:
         """Write the statements, between those that take buffers from the pool and return them."""
@@ -258,19 +270,13 @@ class FloatWriter(PlacedWriter):
     def __init__(self, tape: AnyTape, sites: bool, loop: LoopMemory | None = None, plain: Any = None) -> None:
         super().__init__(tape, sites, loop)
         self.plain = plain
-        found = results_of(tape.result) if plain else ()
-        self.numbers = list(dict.fromkeys([v for v in found if type(value_of(v)) in (float, np.float64)]))
-        for v in self.numbers:
-            self.uses[v.id] += 1  # so that it gets a line of its own
-
-    def arguments(self) -> tuple[list[str], list[str]]:
-        self.given = super().arguments()
-        return self.given
+        found = read_by_result(tape) if plain else ()
+        self.numbers = [op for op in found if type(op.val) in (float, np.float64)]
+        for op in self.numbers:
+            self.uses[op.id] += 1  # so that it gets a line of its own
 
     def body(self) -> None:
-        plain = self.name("plain")
-        self.outside.constants[plain] = self.plain
-        self.fallback = f"return {plain}({', '.join([*self.given[0], *(f'{k}={k}' for k in self.given[1])])})"
+        self.fallback = self.return_of(self.plain)
         self.lines.append(f"if {self.outside.expr(handles_fp_errors).text}(): {self.fallback}")
         before = len(self.lines)
         super().body()
@@ -290,18 +296,9 @@ class FloatWriter(PlacedWriter):
     def end(self) -> None:
         if self.numbers:
             finite = self.outside.expr(math.isfinite).text
-            tests = " and ".join([f"{finite}({self.exprs[v.id].text})" for v in self.numbers])
+            tests = " and ".join([f"{finite}({self.exprs[op.id].text})" for op in self.numbers])
             self.lines.append(f"if not ({tests}): {self.fallback}")
         super().end()
-
-
-def results_of(v: Any) -> Iterator[Variable]:
-    """Yield the values from which a nested result is built."""
-    if isinstance(v.op, Call) and v.op.fn in functional.DISPLAYS:
-        for part in v.op.references():
-            yield from results_of(part)
-    else:
-        yield v
 
 
 def is_vector(v: Any) -> bool:

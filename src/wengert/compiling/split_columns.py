@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.compiling.graphs.from_tape import DecidingOps
-from wengert.compiling.graphs.ownership import is_display
+from wengert.compiling.graphs.ownership import display_calls, read_by_result
 from wengert.compiling.graphs.vocabulary import axes_of
 from wengert.compiling.ops import info, is_allocation, scalar_op
 from wengert.compiling.tape_rewriter import TapeRewriter
@@ -66,12 +66,7 @@ def split_into_columns(tape: AnyTape, faithful: bool = False) -> AnyTape:
 
 def _ops_to_preserve(tape: AnyTape) -> set[Any]:
     """Return the ops that a branch depends on, and those from which the result is built."""
-    found, parts = DecidingOps(list(tape)), [tape.result.op]
-    while parts:
-        op = parts.pop()
-        found.add(op)
-        parts += [v.op for v in op.references()] if isinstance(op, Call) and is_display(op.fn) else []
-    return found
+    return {*DecidingOps(list(tape)), *display_calls(tape.result.op), *read_by_result(tape)}
 
 
 def _is_tall(x: Any) -> bool:

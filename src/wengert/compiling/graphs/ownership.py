@@ -69,6 +69,21 @@ def is_display(fn: Any) -> bool:
     return fn in functional.DISPLAYS or type(fn) is ContainerBuilder or hasattr(fn, "_fields")
 
 
+def read_by_result(tape: AnyTape) -> list[Op]:
+    """Return the calls from whose values the result of a tape is built."""
+    displays = {*display_calls(tape.result.op)}
+    read = [tape.result, *[v for op in tape if op in displays for v in op.references()]]
+    return list(dict.fromkeys([v.op for v in read if isinstance(v.op, Call) and v.op not in displays]))
+
+
+def display_calls(op: Op | None) -> Iterator[Op]:
+    """Yield the calls that only build the result from values and from each other."""
+    if isinstance(op, Call) and is_display(op.fn):
+        yield op
+        for v in op.references():
+            yield from display_calls(v.op)
+
+
 def _copy_part(tape: Tape, part: ResultPart, made: Op | None) -> Op:
     """Replace a part of the result by a copy, in its memory order before, or by that `made`; return the copy's op."""
     op = part.op

@@ -22,10 +22,10 @@ EMITTERS: dict[str, Callable[..., Any]] = {
     "norm": sums.emit_norm, "power": sums.emit_power, "trace": sums.emit_trace, "vdot": sums.emit_vdot,
     "dot": sums.emit_matmul, "matmul": sums.emit_matmul, "outer": sums.emit_outer, "einsum": sums.emit_einsum,
     "whole": indices.emit_whole, "as_index": indices.emit_as_index, "astype": indices.emit_astype,
-    "inv": small_matrices.emit_inv, "solve": small_matrices.emit_solve, "cholesky": small_matrices.emit_cholesky,
+    "solve": small_matrices.emit_solve, "cholesky": small_matrices.emit_cholesky,
     "slogdet": small_matrices.emit_slogdet, "det": small_matrices.emit_det,
     "cumsum": sequences.emit_cumsum, "searchsorted": sequences.emit_searchsorted,
     "nonzero": sequences.emit_nonzero, "where": sequences.emit_where, "flatnonzero": sequences.emit_flatnonzero,
-    "tolist": views.emit_list, "tril": small_matrices.emit_tril, "triu": small_matrices.emit_triu,
+    "tolist": views.emit_list,
 }  # fmt: skip
 """Emitters of calls, by the name of the operation: (body, op, values of the arguments) -> value of the call."""

@@ -41,6 +41,8 @@ class Emitted(NDArrayOperatorsMixin):
 
     def apply(self, fn: Any, *args: Any, **kwargs: Any) -> Any:
         """Emit a call of a function."""
+        if (function := expansion(fn)) is not None:
+            return function(*args, **kwargs)
         words = tuple(kwargs.values())
         if any([isinstance(x, Emitted) for word in words for x in (word if isinstance(word, tuple) else (word,))]):
             raise UnsupportedOp("a write into an array")
@@ -142,6 +144,18 @@ def cross(a: Any, b: Any, axisa: Any = -1, axisb: Any = -1, axisc: Any = -1, axi
     return np.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=-1)
 
 
+def inv(a: Any) -> Any:
+    return np.linalg.solve(a, np.eye(a.shape[0]))
+
+
+def tril(m: Any, k: Any = 0) -> Any:
+    return np.where(np.tri(m.shape[-2], m.shape[-1], k, dtype=bool), m, 0.0)
+
+
+def triu(m: Any, k: Any = 0) -> Any:
+    return np.where(np.tri(m.shape[-2], m.shape[-1], k - 1, dtype=bool), 0.0, m)
+
+
 def smallest(array: Any, axis: Any = 0) -> Any:
     return np.min(_stacked(array), axis=axis)
 
@@ -188,7 +202,8 @@ def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finit
 _INSTEAD: dict[Any, Callable[..., Any]] = {
     np.roll: roll, np.flip: flip, np.repeat: repeat, np.any: any_of, np.all: all_of, np.linspace: linspace,
     np.interp: interp, np.take_along_axis: take_along_axis, np.minimum.reduce: smallest, np.maximum.reduce: largest,
-    np.clip: clip, np.ndarray.clip: clip, np.vander: vander, np.cross: cross,
+    np.clip: clip, np.ndarray.clip: clip, np.vander: vander, np.cross: cross, np.linalg.inv: inv, np.tril: tril,
+    np.triu: triu,
 }  # fmt: skip
 
 _INSTEAD_OF_SCIPYS: dict[str, dict[str, Callable[..., Any]]] = {

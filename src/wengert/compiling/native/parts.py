@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.graphs.ownership import display_calls, read_by_result
 from wengert.compiling.native.values import UnsupportedOp
 from wengert.compiling.native.whole import NativeTape
-from wengert.compiling.native.writer import check_separate_results, display_calls, read_by_result
+from wengert.compiling.native.writer import check_separate_results
 from wengert.compiling.ops import info, is_allocation
 from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.interface import AnyRunningTape

@@ -5,7 +5,6 @@ Each fails for a singular matrix: NumPy then runs, and raises its error.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from wengert.compiling.native.helper_calls import call_helper
@@ -97,16 +96,6 @@ def cholesky(x, o, a, p, p0, p1, n):
 """
 
 
-def emit_inv(body: Any, op: Call, a: Any) -> Any:
-    matrix = _matrix(body, op, a)
-    n = matrix.shape[0]
-    one = body.level.new_array((n, n))
-    body.level.store(one, "=", body.operand(0.0))
-    diagonal = View(one.memory, one.offset, (n + 1,), (n,))
-    body.level.store(diagonal, "=", body.operand(1.0))
-    return call_helper(body, "solve", (ELIMINATE, SOLVE), [matrix, one], (n, n), op.val.shape)
-
-
 def emit_solve(body: Any, op: Call, a: Any, b: Any) -> Any:
     matrix = _matrix(body, op, a)
     if not is_native_array(b) or len(b.shape) > 2:
@@ -134,32 +123,6 @@ def _determinant(body: Any, op: Call, a: Any) -> tuple[Any, ...]:
     matrix = _matrix(body, op, a)
     made = call_helper(body, "determinant", (ELIMINATE, DETERMINANT), [matrix], (matrix.shape[0],), (3,))
     return tuple([body.level.load(View(made.memory, made.offset + k, (), ())) for k in range(3)])
-
-
-def emit_tril(body: Any, op: Call, a: Any, k: Any = 0) -> Any:
-    return _triangle(body, op, a, k, lambda i, n: (0, min(max(i + k + 1, 0), n)))
-
-
-def emit_triu(body: Any, op: Call, a: Any, k: Any = 0) -> Any:
-    return _triangle(body, op, a, k, lambda i, n: (min(max(i + k, 0), n), n))
-
-
-def _triangle(body: Any, op: Call, a: Any, k: Any, columns: Callable[[int, int], tuple[int, int]]) -> Any:
-    """Copy the columns from `first` to `end` of each row, where `columns(row, n)` is (first, end)."""
-    matrix = _matrix(body, op, a)
-    if type(k) is not int:
-        raise UnsupportedOp("np.tril with a computed diagonal")
-    made = body.level.new_array(op.val.shape)
-    body.level.store(made, "=", body.operand(0.0))
-    n = matrix.shape[1]
-    for i in range(matrix.shape[0]):
-        first, end = columns(i, n)
-        if first < end:
-            row = View(made.memory, made.offset + (i * n + first), (1,), (end - first,))
-            start = matrix.offset + (i * matrix.strides[0] + first * matrix.strides[1])
-            given = View(matrix.memory, start, matrix.strides[1:], (end - first,), matrix.kind)
-            body.level.store(row, "=", given)
-    return made
 
 
 def _matrix(body: Any, op: Call, a: Any) -> View:

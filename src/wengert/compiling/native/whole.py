@@ -6,8 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from wengert.compiling.graphs.ownership import read_by_result
 from wengert.compiling.native.values import UnsupportedOp
-from wengert.compiling.native.writer import NativeWriter, check_separate_results, read_by_result
+from wengert.compiling.native.writer import NativeWriter, check_separate_results
 from wengert.compiling.pipeline import NATIVE, Context, run_passes
 from wengert.tape.interface import AnyRunningTape
 from wengert.tape.ops import Call

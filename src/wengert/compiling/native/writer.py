@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.graphs.ownership import is_display
+from wengert.compiling.graphs.ownership import display_calls, read_by_result
 from wengert.compiling.native.source import TapeProgram
 from wengert.compiling.native.values import FlatMemory, Scalar, UnsupportedOp, View
 from wengert.compiling.numpy_source import PlacedWriter
@@ -53,18 +53,12 @@ class NativeWriter(PlacedWriter):
         self.native, self.plain, self.conversions = native, plain, list[str]()
         return compile_source(self, name)
 
-    def arguments(self) -> tuple[list[str], list[str]]:
-        names, words = super().arguments()
-        self.given = [*names], [*words]
-        return names, words
-
     def body(self) -> None:
         """Write the call, and the result."""
         for op in self.argument_guards:
             self.write(op)
-        native, plain = self.name("native"), self.name("plain")
-        self.outside.constants[native], self.outside.constants[plain] = self.native, self.plain
-        fallback = f"return {plain}({', '.join([*self.given[0], *(f'{k}={k}' for k in self.given[1])])})"
+        native, fallback = self.name("native"), self.return_of(self.plain)
+        self.outside.constants[native] = self.native
         args = [self.argument(op, x) for op, x in self.program.parameters.values()]
         for x in self.recorded_ints() if self.program.depends_on_ints else ():
             now, then = self.outside.bind(x).text, self.outside.bind(x.tobytes()).text
@@ -151,18 +145,3 @@ def arrays_of(op: Op) -> Iterator[np.ndarray]:
         yield from references(op.val, np.ndarray)
     if isinstance(op, Call):
         yield from references((op.args, op.kwargs), np.ndarray)
-
-
-def read_by_result(tape: AnyTape) -> list[Op]:
-    """Return the calls from whose values the result of a tape is built."""
-    displays = {*display_calls(tape.result.op)}
-    read = [tape.result, *[v for op in tape if op in displays for v in op.references()]]
-    return list(dict.fromkeys([v.op for v in read if isinstance(v.op, Call) and v.op not in displays]))
-
-
-def display_calls(op: Op | None) -> Iterator[Op]:
-    """Yield the calls that only build the result from values and from each other."""
-    if isinstance(op, Call) and is_display(op.fn):
-        yield op
-        for v in op.references():
-            yield from display_calls(v.op)
