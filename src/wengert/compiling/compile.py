@@ -245,7 +245,7 @@ class CompiledFunction(Remade, Wrapper):
         if not found.is_stateful:
             begin_history(entry)
         other = likeliest(entry, others)
-        made = other and self._joined(entry, other, found, given)
+        made = other and self._reproducing(lambda: joined(entry, other, self.settings), found, given)
         if made:
             self._entries[key] = [made, *[each for each in self._entries[key] if not replaces(made, each)]]
             made.traced = None
@@ -289,33 +289,28 @@ class CompiledFunction(Remade, Wrapper):
             found.reads.heads.retyped.restore(found.tape)
         return found, entry
 
-    def _freeing_loops(self, found: WatchedTrace, like: WatchedTrace, given: tuple[Any, ...]) -> CompiledTrace | None:
-        """Make an entry that reproduces another trace; return None if this does not free a loop."""
+    def _reproducing(
+        self, make: Callable[[], CompiledTrace | None], found: WatchedTrace, given: tuple[Any, ...]
+    ) -> CompiledTrace | None:
+        """Make an entry that reproduces a trace; return None if that fails, or there is none."""
         try:
-            entry = CompiledTrace(found, _parameters(given), self.settings, frees_loops=True)
-            holds = not entry.failing_guard(given)
-            return entry if holds and _reproduces_trace(entry.compile(), like, given) else None
+            made = make()
         except NoFreeLoopError:
             return None
         except self.generation_errors as error:
             warn_of_bug(error)
             return None
+        return made if made and not made.failing_guard(given) and _reproduces_trace(made, found, given) else None
+
+    def _freeing_loops(self, found: WatchedTrace, like: WatchedTrace, given: tuple[Any, ...]) -> CompiledTrace | None:
+        """Make an entry that reproduces another trace; return None if this does not free a loop."""
+        make = functools.partial(CompiledTrace, found, _parameters(given), self.settings, frees_loops=True)
+        return self._reproducing(lambda: make().compile(), like, given)
 
     def _entries_of_other_branches(self, key: Any, given: tuple[Any, ...]) -> list[CompiledTrace]:
         """Return the entries whose guards hold, so that only a branch inside their code was another one."""
         entries = [entry for entry in self._entries.get(key, ()) if entry.history]
         return [entry for entry in entries if not entry.failing_guard(given)]
-
-    def _joined(
-        self, entry: CompiledTrace, other: CompiledTrace, found: WatchedTrace, given: tuple[Any, ...]
-    ) -> CompiledTrace | None:
-        """Return an entry whose loops have the branches of two others, if that is possible."""
-        try:
-            made = joined(entry, other, self.settings)
-        except self.generation_errors as error:
-            warn_of_bug(error)
-            return None
-        return made if made and not made.failing_guard(given) and _reproduces_trace(made, found, given) else None
 
     def _verified(self, entry: CompiledTrace, found: WatchedTrace, given: tuple[Any, ...]) -> CompiledTrace | None:
         """Return an entry whose code reproduces the trace, if need be a less optimised one; None if none does."""
