@@ -12,7 +12,6 @@ from wengert.compiling.native.values import (
     Affine,
     ComputedArray,
     Counter,
-    FlatMemory,
     KnownInts,
     Scalar,
     Splat,
@@ -64,8 +63,7 @@ class _LoopEmitter:
             raise UnsupportedOp("a loop whose result is not a tuple")
         n, m = len(self.first_indices), self.loop.carried
         carried = self.carried = given[n : n + m]
-        in_place = [c.memory for x, c in zip(found[:m], carried, strict=True) if self.is_in_place(x, c)]
-        last = [self.last_result(x, in_place) for x in found[m:]]
+        last = [self.last_result(x) for x in found[m:]]
         passed = [self.copy_if_overwritten(x, c) for x, c in zip(found[:m], carried, strict=True)]
         pairs = [self.pass_on(x, c) for x, c in zip(passed, carried, strict=True)]
         if ends := [pair for pair in pairs if pair is not None]:
@@ -160,19 +158,10 @@ class _LoopEmitter:
         alike = isinstance(x, View) and isinstance(carried, View) and x.memory is carried.memory
         return alike and x.covers_memory and x.shape == carried.shape
 
-    def last_result(self, x: Any, in_place: list[FlatMemory]) -> Any:
-        """Return a result of the last iteration, which outlives the loop; it may lie in memory carried `in_place`."""
+    def last_result(self, x: Any) -> Any:
+        """Return a result of the last iteration, which outlives the loop."""
         level = self.body.level
         x = self.inner_body.operand(x) if isinstance(x, KnownInts) else x
-        view = self.inner.view(x) if isinstance(x, ComputedArray) else x
-        if isinstance(view, View) and view.memory.home is self.inner and view.covers_memory:
-            view.memory.home = view.memory.owner = level
-            return view
-        if isinstance(view, View) and any([view.memory is memory for memory in in_place]):
-            steps = dict(view.offset.steps)
-            last = Affine(view.offset.first + steps.pop(self.counter, 0) * (self.loop.count - 1), tuple(steps.items()))
-            if not any([k.name in self.inner.slot_of_number for k in steps]):
-                return replace(view, offset=last)
         if is_native_array(x):
             view = level.new_array(x.shape)
             self.inner.store(view, "=", x.number if isinstance(x, Splat) else self.body.as_float(x))
