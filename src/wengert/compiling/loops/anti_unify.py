@@ -73,14 +73,8 @@ class MovePerIteration:
 
 
 _LINKS = (
-    MovePerIteration,
-    LocalValue,
-    CarriedValue,
-    InvariantValue,
-    ValuePerIteration,
-    CounterValue,
-    ConstantPerIteration,
-)
+    MovePerIteration, LocalValue, CarriedValue, InvariantValue, ValuePerIteration, CounterValue, ConstantPerIteration,
+)  # fmt: skip
 
 
 class LoopPattern(NamedTuple):

@@ -340,10 +340,6 @@ def _step_signature(op: Any) -> Any:
 
 
 def _same_constant(a: Any, b: Any) -> bool:
-    if a is b:
-        return True
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, np.ndarray):
+    if type(a) is type(b) is np.ndarray:
         return a.dtype == b.dtype and a.shape == b.shape and a.strides == b.strides and a.tobytes() == b.tobytes()
-    return bool(constant_key(a) == constant_key(b))
+    return a is b or bool(constant_key(a) == constant_key(b))

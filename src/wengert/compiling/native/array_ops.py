@@ -25,7 +25,7 @@ EMITTERS: dict[str, Callable[..., Any]] = {
     "solve": small_matrices.emit_solve, "cholesky": small_matrices.emit_cholesky,
     "slogdet": small_matrices.emit_slogdet, "det": small_matrices.emit_det,
     "cumsum": sequences.emit_cumsum, "searchsorted": sequences.emit_searchsorted,
-    "nonzero": sequences.emit_nonzero, "where": sequences.emit_where, "flatnonzero": sequences.emit_flatnonzero,
+    "nonzero": sequences.emit_nonzero, "where": sequences.emit_nonzero, "flatnonzero": sequences.emit_flatnonzero,
     "tolist": views.emit_list,
 }  # fmt: skip
 """Emitters of calls, by the name of the operation: (body, op, values of the arguments) -> value of the call."""

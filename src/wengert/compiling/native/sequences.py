@@ -138,7 +138,7 @@ def with_places(body: Any, key: Any, recorded: Any) -> Any:
 
 
 def emit_nonzero(body: Any, op: Call, a: Any) -> Any:
-    """Emit np.nonzero of a vector or matrix, with as many elements as recorded; indices are stored as floats."""
+    """Emit np.nonzero of a vector or matrix, also as np.where, with as many elements as recorded, as floats."""
     if not is_native_array(a) or not 1 <= len(a.shape) <= 2 or not op.val[0].size:
         raise UnsupportedOp("np.nonzero with these arguments")
     view, count = body.view(body.operand(a)), op.val[0].size
@@ -146,13 +146,6 @@ def emit_nonzero(body: Any, op: Call, a: Any) -> Any:
     made = call_helper(body, "places_in_rows", (PLACES_IN_ROWS,), [rows], (*rows.shape, count), (2, count + 1))
     found = [View(made.memory, made.offset + k * (count + 1), (1,), (count,)) for k in range(2)]
     return tuple(found[-len(view.shape) :])
-
-
-def emit_where(body: Any, op: Call, *given: Any) -> Any:
-    """Emit np.where of a condition alone."""
-    if len(given) != 1:
-        raise UnsupportedOp("np.where with these arguments")
-    return emit_nonzero(body, op, *given)
 
 
 def emit_flatnonzero(body: Any, op: Call, a: Any) -> Any:

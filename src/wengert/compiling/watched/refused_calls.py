@@ -263,14 +263,6 @@ _WITH_SIDE_EFFECTS = {
 """Names of functions and methods of these libraries with side effects or hidden inputs."""
 
 _ALLOWED_IN_LIBRARIES = {
-    "exec",
-    "hash",
-    "id",
-    "shares_memory",
-    "may_share_memory",
-    "seterr",
-    "geterr",
-    "getbufsize",
-    "__setstate__",
-}
+    "exec", "hash", "id", "shares_memory", "may_share_memory", "seterr", "geterr", "getbufsize", "__setstate__",
+}  # fmt: skip
 """Those that a library may call."""
