@@ -62,9 +62,10 @@ def _has_no_side_effects(fn: Any) -> bool:
 class _FloatSpecialiser(TapeRewriter):
     """Copies ops, with Python floats; `table` maps each op to its Variable on the new tape, or to a number."""
 
-    def __init__(self, tape: AnyTape, exact: bool) -> None:
+    def __init__(self, tape: AnyTape, exact: bool, bodies: dict[Any, Any] | None = None) -> None:
         super().__init__(tape)
         self.exact, self.changes = exact, False
+        self.bodies: dict[Any, Any] = {} if bodies is None else bodies  # of the loops so far
         self.known: dict[Any, Variable] = {}
         self.exact_ops = DecidingOps(())
         self.computed: set[Any] = set()
@@ -186,11 +187,23 @@ class _FloatSpecialiser(TapeRewriter):
 
     def loop(self, op: Call, loop: Loop) -> Variable:
         """Push the call of a loop, which carries Python floats if its iterations compute them."""
+        key = loop, self.exact_ops.results_of(op)
+        if key not in self.bodies:
+            self.bodies[key] = self.body(*key)
+        made, floats, inner = self.bodies[key]
+        args = [self.as_float(op, a) if k in floats else self.value(a) for k, a in enumerate(op.args)]
+        self.changes = self.changes or inner.changes
+        self.answered += Counter({test: n * loop.count for test, n in inner.answered.items()})
+        values = value_of(inner.new.result)
+        return self.new.push(Call(made, args, val=values, site=op.site, note=op.note))
+
+    def body(self, loop: Loop, exact_results: frozenset[int]) -> tuple[Loop, set[int], _FloatSpecialiser]:
+        """Return the loop that replaces one, its inputs that are Python floats, and what has made its body."""
         n, m = len(loop.steps), loop.carried
         floats = {k for k, v in enumerate(loop.inputs) if type(value_of(v)) is np.float64}
-        exact_ops = deciding_in_loop(loop, self.exact_ops.results_of(op))
+        exact_ops = deciding_in_loop(loop, exact_results)
         while True:
-            inner = _FloatSpecialiser(loop.body, self.exact)
+            inner = _FloatSpecialiser(loop.body, self.exact, self.bodies)
             inner.iteration(loop, floats, exact_ops)
             results = [inner.as_computed(r) for r in loop.results]
             others = {n + k for k, r in enumerate(results[:m]) if n + k in floats and not _is_float(r)}
@@ -202,10 +215,7 @@ class _FloatSpecialiser(TapeRewriter):
                 results[k] = inner.value(r)
         values = tuple(map(value_of, results))
         inner.new.result = inner.new.push(Call(functional.make_tuple, results, val=values))
-        args = [self.as_float(op, a) if k in floats else self.value(a) for k, a in enumerate(op.args)]
-        self.changes = self.changes or inner.changes
-        self.answered += Counter({test: n * loop.count for test, n in inner.answered.items()})
-        return self.new.push(Call(loop.with_body(inner.new), args, val=values, site=op.site, note=op.note))
+        return loop.with_body(inner.new), floats, inner
 
     def iteration(self, loop: Loop, floats: set[int], exact_ops: DecidingOps) -> None:
         """Push the body of a loop without its result; inputs with indices in `floats` are Python floats."""
