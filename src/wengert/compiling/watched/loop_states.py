@@ -131,7 +131,9 @@ class StateWalk:
             if head.place == head.number:
                 loop.lengths[name] = len(value)
             is_alone = id(value) not in self.numbers and [*map(id, lists.values())].count(id(value)) == 1
-            read = max(grown[name], self.heads.depth_of(loop, name))
+            indexed = self.heads.depth_of(loop, name)
+            read = max(grown[name], indexed)
+            more = 1 if is_new and indexed else more  # the counter tells the next head to have one more
             count = max(read, more)
             last = value[len(value) - min(count, len(value)) :]
             if is_new and not count:  # no iteration reads what came before the first
