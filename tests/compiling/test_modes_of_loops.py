@@ -227,7 +227,25 @@ def identical(p, u):
     return s
 
 
-OTHERS = [ended, broken_off, many, of_other_type, mixed, identical]
+def appended_flags(p, u):
+    seen, names, s = [], ["b"], p[2]
+    for f in u:
+        seen.append(s > 0.5)
+        names.append("a" if s > 0.4 else "b")
+        s = s * 0.9 + p[0] * f if f * p[1] > 0.1 else s * 0.8
+    return s * (1 + sum(seen)) + names.count("a") * p[1]
+
+
+def flags_in_a_list(p, u):
+    on, s = [True, False, False], p[2]
+    for k, f in enumerate(u):
+        s = s * 0.9 + p[0] * f * (1.0 if on[0] else 0.5) - (0.1 if on[2] else 0.0)
+        on[0] = s < 0.6
+        on[2] = bool(f * p[1] > 0.15)
+    return s * (1.0 + on[0] + on[2])
+
+
+OTHERS = [appended_flags, flags_in_a_list, ended, broken_off, many, of_other_type, mixed, identical]
 
 
 @pytest.mark.filterwarnings("ignore::wengert.NotCompiledWarning")

@@ -112,7 +112,7 @@ def _differing_parts(a: Any, b: Any) -> dict[tuple[int, ...], type] | None:
     found: dict[tuple[int, ...], type] = {}
     for k, (x, y) in enumerate(zip(a, b, strict=True)):
         kinds = _differing_parts(x, y) if x == y or _may_set_part(a[0], k) else None
-        if kinds is None:
+        if kinds is None or (a[0] is GrownList and Choice in kinds.values()):  # nothing tells the items before the last
             return None
         index = k - len(a) if a[0] is GrownList else k
         found |= {(index, *path): kind for path, kind in kinds.items()}

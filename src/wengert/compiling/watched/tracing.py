@@ -204,10 +204,16 @@ def trace_with_restarts(
         except SymbolicIntError as error:
             if not lifts:
                 raise
-            if learned.reads_less(error):
-                continue
-            lifts, restarts.are_possible, refusal = {}, False, f" ({str(error).splitlines()[0]})"
+            refusal = _why_refused(error) or refusal
+            if not learned.reads_less(error):
+                lifts, restarts.are_possible = {}, False
         SESSION.tidy()
+
+
+def _why_refused(error: WengertError) -> str:
+    """Return the line and the reason of a refusal; nothing if the next trace does what this one did not."""
+    lesson = getattr(error, "lesson", None)
+    return "" if lesson is not None and lesson[0] == "depths" else f" ({str(error).splitlines()[0]})"
 
 
 def trace_with_counters(
@@ -232,14 +238,15 @@ def trace_with_counters(
             with warnings.catch_warnings(record=True):  # the first run issued them
                 made = trace_watched(g, args, kwargs, lifts, heads, learned, may_be_native)
         except WengertError as error:
+            heads.refusal = _why_refused(error) or heads.refusal
             if isinstance(error, SymbolicIntError) and learned.reads_less(error):
                 tried.pop()
                 continue
-            heads.refusal = f" ({str(error).splitlines()[0]})"
             break
         finally:
             SESSION.tidy()
         if made.tape is None:
             break
+        made.reads.heads.refusal = heads.refusal
         again, lifts = made, with_lifts(lifts, made.reads.heads.needed_lifts())
     return again and again._replace(value=found.value)
