@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -217,39 +218,38 @@ Cut = Callable[..., Steps | None]
 
 
 class Rows(NamedTuple):
-    """The points (t, y) at which steps start, the slopes at all stages of each, how many are known, and the end."""
+    """The points (t, y) between steps, the slopes at all stages of each step, and how many of them are known."""
 
-    starts: list[Any]
+    points: list[Any]
     slopes: list[np.ndarray]
     counts: list[int]
-    end: list[Any]
 
 
 def recorder(method: Any) -> Any:
     """An explicit method whose option `rows` receives its accepted steps."""
     stages, all_stages = TABLEAUX[method].stages, TABLEAUX[method].C.size
+    slopes_of = attrgetter("K_extended" if method is DOP853 else "K")
 
     class Recorder(method):
         def __init__(self, *args: Any, rows: Rows, **options: Any) -> None:
-            self.rows = rows
             super().__init__(*args, **options)
+            self.rows = rows
+            rows.points.append((self.t, self.y))
 
         def _step_impl(self) -> Any:
-            start = self.t, self.y
             done = super()._step_impl()
             if done[0]:
-                starts, slopes, counts, end = self.rows
-                starts.append(start)
-                slopes.append(np.array(getattr(self, "K_extended", self.K)))
+                points, slopes, counts = self.rows
+                points.append((self.t, self.y))
+                slopes.append(slopes_of(self).copy())
                 counts.append(stages)
-                end[:] = [(self.t, self.y)]
             return done
 
         def _dense_output_impl(self) -> Any:
             found = super()._dense_output_impl()
             self.rows.counts[-1] = all_stages
-            if all_stages > stages + 1:
-                self.rows.slopes[-1] = np.array(self.K_extended)
+            if method is DOP853:  # which has computed more stages
+                self.rows.slopes[-1] = slopes_of(self).copy()
             return found
 
     return Recorder
@@ -260,10 +260,10 @@ RECORDERS = {method: recorder(method) for method in TABLEAUX}
 
 def recorded(method: Any, **words: Any) -> tuple[Any, Steps | None, Cut]:
     """The result of `solve_ivp` by an explicit method, its steps, None if one is not finite, and fewer of them."""
-    rows = Rows([], [], [], [])
+    rows = Rows([], [], [])
     solution = solve_ivp(method=RECORDERS[method], rows=rows, **words)
-    count = needed(words, solution, np.array([t for t, _ in rows.starts]))
-    points, slopes, counts = [*rows.starts, *rows.end], rows.slopes[:count], rows.counts[:count]
+    count = needed(words, solution, np.array([t for t, _ in rows.points[:-1]]))
+    points, slopes, counts = rows.points[: count + 1], rows.slopes[:count], rows.counts[:count]
     for part in rows:
         part.clear()  # SciPy's solver is a cycle, which holds it until the collector comes
 
@@ -280,9 +280,9 @@ def explicit_steps(tableau: Tableau, points: list[Any], slopes: list[Any], count
         return None
     if max(counts) == tableau.stages:
         tableau = tableau.without_interpolation()
-    n = points[0][1].size
-    found = np.concatenate(slopes).reshape(len(slopes), -1, n)[:, : tableau.C.size]
-    computed = np.arange(tableau.C.size) < np.array(counts)[:, None]
+    n, width = points[0][1].size, tableau.C.size
+    computed = np.arange(width) < np.array(counts)[:, None]
+    found = np.concatenate(slopes).reshape(len(slopes), -1, n)[:, :width]
     found[~computed] = 0.0
     if not np.isfinite(found).all():
         return None
