@@ -604,6 +604,14 @@ def test_what_changes_between_calls() -> None:
     check_repeatedly()
 
 
+def test_the_code_of_constant_slopes_is_that_of_their_numbers() -> None:
+    for number in (1.0, 2.0, 3.0):
+        slopes = np.array([number, 2.0])
+        stages = wg.extend.on_examples(lambda t, y, slopes=slopes: slopes, 0.0, np.ones(2))
+        assert stages is not None
+        np.testing.assert_array_equal(stages(np.zeros(3), np.ones((3, 2))), [slopes] * 3)
+
+
 @pytest.mark.parametrize("method", ["RK45", "DOP853"])
 def test_no_cycle_holds_a_solution(method: str) -> None:
     """The slopes and Jacobians go with the gradient, not when the collector comes; SciPy's solvers are cycles."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert.api.taping import trace
+from wengert.batching.axes import Shared
 from wengert.batching.example import Program, frozen_program
 from wengert.batching.play import DiffersError
 from wengert.errors import WengertError
@@ -175,6 +176,8 @@ def _argument_key(arg: Any) -> Any:
     """Return the key of an argument; arrays of floats, which are inputs of the code, share it if their shapes agree."""
     if isinstance(arg, Variable):
         return Variable, arg.id
+    if isinstance(arg, Shared) and is_inexact(arg.value):  # a part of the result, which is no input
+        return Shared, _form(arg.value), bits(arg.value)
     if isinstance(arg, tuple | list):
         return type(arg), [_argument_key(part) for part in arg]
     if isinstance(arg, dict):
