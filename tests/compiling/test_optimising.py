@@ -282,7 +282,7 @@ def test_products_of_vectors(n: int) -> None:
     f = lambda x, y: (np.sum(x * y), np.sum(x[::2] * y[::-2]))
     x, y = np.random.default_rng(n).normal(size=(2, n))
     run = wg.trace(f, x, y)[1].optimise().compile()
-    assert run.source.count("np.vdot(") == 2
+    assert run.source.count(".dot(") == 2
     for special in (x, np.where(x > 0, x, np.inf), np.where(x > 0, x, np.nan), -0.0 * x):
         expected = np.vdot(special, y), np.vdot(special[::2].copy(), y[::-2].copy())
         np.testing.assert_allclose(run(special, y), expected, rtol=1e-12, atol=1e-12)

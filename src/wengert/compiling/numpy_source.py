@@ -249,6 +249,8 @@ class PlacedWriter(SourceWriter):
         return f"{x.shape}" if x.dtype == np.float64 else f"{x.shape}, {self.outside.expr(x.dtype).text}"
 
     def call(self, op: Call) -> Snippet:
+        if op.fn is np.vdot and all(map(is_vector, op.args)):
+            return Snippet("{}.dot({})".format(*(self.arg(arg).inside(TIGHT) for arg in op.args)), TIGHT)
         if takes_rows(op):
             rows, places = map(self.arg, op.args)
             return Snippet(f"{rows.inside(TIGHT)}.take({places.text}, 0)", TIGHT)
@@ -297,6 +299,12 @@ class FloatWriter(PlacedWriter):
             tests = " and ".join([f"{finite}({self.exprs[op.id].text})" for op in self.numbers])
             self.lines.append(f"if not ({tests}): {self.fallback}")
         super().end()
+
+
+def is_vector(v: Any) -> bool:
+    """Whether an argument is a vector of floats: unlike np.vdot, its method `dot` warns of invalid values."""
+    x = value_of(v)
+    return isinstance(v, Variable) and type(x) is np.ndarray and x.ndim == 1 and x.dtype == np.float64
 
 
 def takes_rows(op: Call) -> bool:
