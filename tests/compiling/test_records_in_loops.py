@@ -189,7 +189,7 @@ def of_class(w, d):
 def events(w, d):
     s = 0.0
     for e in d["events"]:
-        if e["type"] == "dose":
+        if "amount" in e and "y" not in e:
             s = 0.9 * s + e["amount"] * w[0]
         elif e["type"] == "sample":
             s = s + penalty(s - e["y"] * w[1]) * (1.0 if e["limit"] is None else e["limit"])

@@ -105,13 +105,26 @@ def _refusing_counters(hook: Any, reason: str, is_refused: Any) -> Any:
     """Return a hook that refuses arguments that are counters or contain one, as `is_refused` tells."""
 
     def call(*things: Any) -> Any:
-        if any(map(is_stand_in, things)) and None not in things[:-1]:
-            STATE.site = things[-1]
-            _refuse_records(things, "something compares or changes")
-        if any(map(is_refused, things)):
-            STATE.site = things[-1]
+        *operands, site = things
+        if not any([thing is None for thing in operands]):
+            STATE.site = site
+            _refuse_records(operands, "something compares or changes")
+        if any(map(is_refused, operands)):
+            STATE.site = site
             refuse_counter(reason)
         return hook(*things)
+
+    return call
+
+
+def _looking_up(name: str) -> Any:
+    """Return the hook of `in` or `not in`: all records of a kind have the same keys."""
+    refusing = _refusing_counters(WATCHING_HOOKS[name], "a counter is looked up in a container", _contains_counter)
+
+    def call(container: Any, key: Any, site: Site | None) -> Any:
+        if type(container) is DictStandIn and type(key) in _PLAIN_KEYS:
+            return dict.__contains__(container, key) is (name == "contains")
+        return refusing(container, key, site)
 
     return call
 
@@ -297,7 +310,6 @@ def _type_and_bits(x: Any) -> Any:
 
 
 _REFUSED_HOOKS = {
-    **dict.fromkeys(("contains", "not_contains"), "a counter is looked up in a container"),
     **dict.fromkeys(("delitem", "match_keys"), "a counter is used as a key"),
     **dict.fromkeys(("build_set", "added", "added_all"), "a counter is put into a set"),
     "match_class": "a counter is matched with a class pattern",
@@ -377,6 +389,7 @@ COUNTING_HOOKS = {
         name: _refusing_counters(WATCHING_HOOKS[name], reason, _contains_counter)
         for name, reason in _REFUSED_HOOKS.items()
     },
+    **{name: _looking_up(name) for name in ("contains", "not_contains")},
     "mod": _counting_mod(_counting_binary(operator.mod, WATCHING_HOOKS["mod"])),
     "format": _counting_format,
     "convert": _counting_convert,
