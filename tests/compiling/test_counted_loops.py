@@ -612,3 +612,83 @@ def test_counters_that_take_the_values_of_others_are_computed(recwarn):
     assert "until its condition ends it" in compiled.explain()
     assert "1 trace" in compiled.explain()
     assert not [w for w in recwarn if issubclass(w.category, wg.NoPathWarning)]
+
+
+def interval(x):
+    low, high = 0, 39
+    while high - low > 1:
+        middle = (low + high) // 2
+        if x < KNOTS[middle]:
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+def span(x):
+    """The loop runs never if the first guess is right."""
+    low, high = 0, 39
+    middle = (low + high) // 2
+    while x < KNOTS[middle] or x >= KNOTS[middle + 1]:
+        if x < KNOTS[middle]:
+            high = middle
+        else:
+            low = middle
+        middle = (low + high) // 2
+    return middle
+
+
+def last_but_one(x):
+    low, high, last, begun = 0, 39, 0, 0
+    while high - low > 1:
+        middle = (low + high) // 2
+        last = low
+        if x < KNOTS[middle]:
+            high = middle
+        else:
+            low = middle
+    return (low + 2 * last + begun) % 39
+
+
+def halved(x):
+    size, steps = 1.0, 0
+    while size > x and steps < 9:
+        size, steps = size / 2, steps + 1
+    return steps
+
+
+def test_two_variables_that_hold_one_value_are_told_apart():
+    """At the end `low` and `last` may both hold what `low` began with."""
+
+    def f(x):
+        return x * last_but_one(x)
+
+    compiled = wg.compile(wg.grad(f), quiet=True)
+    for x in R.permutation(0.5 * (KNOTS[1:] + KNOTS[:-1]))[:12].tolist():
+        assert compiled(x) == last_but_one(x)
+
+
+@pytest.mark.parametrize("place", [interval, span, halved], ids=lambda f: f.__name__)
+def test_searches_in_a_loop_serve_all_data(place):
+    """A variable that no iteration has changed, or none of a loop that never ran, is read after the loop."""
+
+    def interpolated(c, x):
+        total = 0.0
+        for v in x:
+            k = place(v)
+            total += (v - KNOTS[k]) * np.sin(c[k] * v) * c[k + 1] + c[place(0.5 * (v + KNOTS[0]))]
+        return total
+
+    rng = np.random.default_rng(2)
+    compiled, c = wg.compile(wg.grad(interpolated), native=False), rng.normal(size=40)
+    for power in (1.0, 3.0, 0.3):
+        x = KNOTS[0] + (KNOTS[39] - KNOTS[0]) * rng.uniform(0.001, 0.999, 50) ** power
+        for each in (x, np.sort(x), x[:1].repeat(50)):
+            used = np.unique([k + j for v in each for k in (place(v), place(0.5 * (v + KNOTS[0]))) for j in (0, 1)])
+            found = compiled(c, each)
+            steps = [interpolated(c + 1e-30j * np.eye(40)[k], each).imag / 1e-30 for k in used]
+            np.testing.assert_allclose(found[used], steps, rtol=1e-11, atol=1e-13)
+            assert np.count_nonzero(found) <= len(used)
+    if place in (interval, span):
+        assert "1 trace" in compiled.explain()
+        assert "until its condition ends it" in compiled.explain()

@@ -587,6 +587,7 @@ def test_a_loop_that_calls_what_is_computed_is_not_free(is_computed):
     ops: list[Op] = [root, x]
     head = SimpleNamespace(is_all=True, same=True, fixed=frozenset(), grown=None, number=False, left=None, form=0,
                            given=frozenset(), integers=frozenset(), past=frozenset(), unread=frozenset(),
+                           alone=frozenset(),
                            heads=SimpleNamespace(written_like=()))  # fmt: skip
     while x.val > 1.1:
         heads.append(len(ops))

@@ -31,9 +31,11 @@ def find_while_loops(
     """
     heads = [_recurring(ops, run) for run in runs if all([ops[k].fn.is_all for k in run])]  # type: ignore[attr-defined]
     never = {run[0] for run in runs if never_runs(ops, run, constants)}
+    forms = {ops[run[-1]].fn.form for run in heads if len(run) > 1}  # type: ignore[attr-defined]
+    once = {run[0] for run in runs if len(run) == 1 and ops[run[0]].fn.form in forms}  # type: ignore[attr-defined]
     tries = 0
     while any([len(run) > 1 for run in heads]):
-        heads = [run for run in heads if len(run) > 1 or (run and run[0] in never)]
+        heads = [run for run in heads if len(run) > 1 or (run and run[0] in never | once)]
         tests = [_ending_tests(ops, run) for run in heads]
         if None not in tests:
             with contextlib.suppress(Irregular, UnconfirmedError):
@@ -46,6 +48,9 @@ def find_while_loops(
         except Irregular as error:
             if len({ops[run[-1]].fn.form for run in heads}) > 1:  # type: ignore[attr-defined]
                 return []
+            if len(heads[error.row.run]) == 1:
+                heads = [run for run in heads if len(run) > 1]
+                continue
             heads[error.row.run] = heads[error.row.run][error.row.number + 1 :] if tries < MOST_TRIES else []
         tries += 1
     return []

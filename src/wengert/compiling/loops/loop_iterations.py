@@ -112,13 +112,15 @@ class RecordedRuns:
         self.outer_values: list[tuple[Op, ...]] = []
         has_number = all([ops[heads[0]].fn.number for heads in runs])  # type: ignore[attr-defined]
         self.number_link = OuterValue(self.number(tuple([values[0] for values in columns[-1]]))) if has_number else None
+        firsts_of: Any = [ops[heads[0]] for heads in runs]
+        self.alone = {[*head.references()][k].op for head in firsts_of for k in head.fn.alone}
         self.iterations = []
         heads = {ops[k] for run in runs for k in run}
+        longest = max([b - a for starts in cuts for a, b in itertools.pairwise(starts)], default=0)
         for run, starts in enumerate(cuts):
             spans = [(a, b + self.after_tests) for a, b in itertools.pairwise(starts)]
-            if not self.after_tests:
-                longest = max([b - a for a, b in spans], default=0)
-                spans.append((starts[-1], min(starts[-1] + 1 + longest, len(ops))))
+            if not self.after_tests:  # more tests may end the last iteration; the calls after it do no harm
+                spans.append((starts[-1], min(starts[-1] + 1 + 2 * longest, len(ops))))
             rows = []
             for k, (a, b) in enumerate(spans):
                 inside = [op for op in ops[a + 1 : b] if isinstance(op, Call) and op not in heads]

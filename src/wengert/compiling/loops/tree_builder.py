@@ -215,10 +215,10 @@ class TreeBuilder(RecordedRuns):
         if len(self.iterations[run]) == 1 and not row.at:  # it never runs, so its variables are those before it
             return []
         later: list[Op] = [op for op in self.ops[starts[0] : stop] if type(op) is Call and last.get(op, -1) >= stop]
-        others = [op for op in row.variables if op not in later and last.get(op, -1) >= stop]
-        if others:  # of the variables or of what was before the loop
+        others = [op for op in dict.fromkeys(row.variables) if op not in later and last.get(op, -1) >= stop]
+        if not self.alone.issuperset(others):  # of the variables or of what was before the loop
             raise Irregular(row)
-        return later
+        return [*later, *others]
 
     def check_unambiguous(self, rows: list[Iteration]) -> None:
         """Raise Irregular if a variable coincides in these iterations with one that seems to be never changed."""
@@ -319,6 +319,7 @@ class TreeBuilder(RecordedRuns):
         is_computed = isinstance(ops[0], Call) or (type(ops[0]) is Constant and type(ops[0].val) is float)
         may_be_outer = bool(is_read_later or self.is_short or self.joins or not found or not is_computed)
         is_one = all([op is ops[0] for op in ops]) and self.is_before(ops[0], 0) and self.is_shared(ops[0])
+        is_one &= ops[0] not in self.alone
         if may_be_outer and is_one:
             outer.add((ops[0],) * len(self.cuts))
         if is_read_later and found and self.number_link is None and self.are_alike(found):

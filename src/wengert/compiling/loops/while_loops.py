@@ -171,8 +171,9 @@ def _found_loops(
             last[traces[k]].update({v.op: k for v in op.references()})
     last[-1][result] = len(ops)
     groups: dict[Any, list[list[int]]] = {}
+    known = {_key_of_state(ops, heads) for heads in loops if _has_open_count(ops, heads)}
     for heads in loops:
-        if _has_open_count(ops, heads) or never_runs(ops, heads, constants):
+        if _key_of_state(ops, heads) in known or never_runs(ops, heads, constants):
             first: Any = ops[heads[0]]
             state = tuple([static_spec(v.op.val) for v in ops[heads[-1]].references()])  # type: ignore[union-attr]
             groups.setdefault((first.fn.loop.key, first.fn.left == len(heads) - 1, state), []).append(heads)
@@ -192,6 +193,12 @@ def _found_loops(
         except UnsupportedTreeError:
             continue
     return sorted(found, key=lambda pair: pair[0].start)
+
+
+def _key_of_state(ops: Sequence[Any], heads: list[int]) -> Any:
+    """Return a key of a loop, and of the constants in its state at the last head."""
+    mark = ops[heads[-1]].fn
+    return mark.loop.key, mark.form
 
 
 def _separated(ops: Sequence[Any], runs: list[list[int]]) -> list[list[list[int]]]:

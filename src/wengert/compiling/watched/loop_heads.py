@@ -155,13 +155,13 @@ class Heads:
             return
         chosen: dict[Place, Any] = {}
         try:
-            self.lift(frame, self.lifts.get(loop.key, {}), loop.key)
+            lifted = self.lift(frame, self.lifts.get(loop.key, {}), loop.key, not head.is_for)
             if self.reads.swapped.are_changed(self.reads.recording):
                 raise IncomparableError("the content of a container from outside the function")
             chosen = self.choose(frame, self.lifts.get(loop.key, {}))
             state = StateWalk(self).state(frame, head, iterator, loop, chosen)
         except IncomparableError as unknown:
-            state, difference = LoopState({}, ()), f"it may change {unknown}"
+            state, difference, lifted = LoopState({}, ()), f"it may change {unknown}", set()
         else:
             difference = (
                 "it ran too few iterations to compare them" if before is None else _describe_difference(before, state)
@@ -178,7 +178,7 @@ class Heads:
             self.restart_if_needed(frame, loop, iterator)
         number = getattr(iterator[0], "number", None) if iterator and type(iterator[0]) in SYMBOLIC_ITERATORS else None
         slots = state.slots if number is None else (*state.slots, slot_of(self.reads.recording, number))
-        primitive = Primitive(Head(loop, difference, left, self, state, number is not None), None, "guard")
+        primitive = Primitive(Head(loop, difference, left, self, state, number is not None, lifted), None, "guard")
         self.reads.recording.append((primitive, None, slots, (), None, site))
         is_over = left == 0 and head.is_for
         if is_over:
@@ -230,9 +230,14 @@ class Heads:
         del known[:-MOST_FORMS]
         return known[-1][0]
 
-    def lift(self, frame: types.FrameType, kinds: dict[Place, type], loop: LoopKey) -> None:
-        """Replace the values at these places, if they are constants, by values that the tape computes from here on."""
-        frames = [*frames_of(frame)] if kinds else []
+    def lift(
+        self, frame: types.FrameType, kinds: dict[Place, type], loop: LoopKey, steps: bool = False
+    ) -> set[int | None]:
+        """Replace the values at these places, if they are constants, by values that the tape computes from here on.
+
+        With `steps`, each integer is the result of a step, which nothing else holds; return the slots of these.
+        """
+        frames, alone = [*frames_of(frame)] if kinds else [], set[int | None]()
         for place, kind in sorted(kinds.items(), key=lambda item: item[0]):
             depth, function, name = place.variable
             f = frames[depth] if depth < len(frames) else frame
@@ -256,6 +261,9 @@ class Heads:
                 made = self.constants[key]
                 if kind is not int and type(value) is not int:  # each branch that sets it has a step that does so
                     made = record_call(ruled(kind), (made,), {})
+                elif kind is int and steps:
+                    made = record_integer_call(operator.pos, made)
+                    alone.add(slot_of(self.reads.recording, made))
                 if is_retyped:
                     firsts = self.began.setdefault(place, set())
                     firsts.add(value)
@@ -266,6 +274,7 @@ class Heads:
             elif issubclass(kind, np.ndarray) and type(value) is np.ndarray and value.size and value.flags.writeable:
                 first = (0,) * value.ndim
                 HOOKS["setitem"](value, first, lift_constant(self.reads.recording, value[first]), STATE.site)
+        return alone
 
     def choose(self, frame: types.FrameType, kinds: dict[Place, type]) -> dict[Place, Any]:
         """Return, for each place of a choice, the number of the constant that stands there, as the tape computes it."""

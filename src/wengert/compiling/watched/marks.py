@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from wengert.compiling.watched.lifting import LoopKey, VariableName
@@ -89,16 +90,25 @@ class Head(Mark):
     `left` is the number of iterations left of a `for`; `fixed` are the positions of variables that the loop never sets,
     `given` those of inputs that are arrays, `integers` those of floats that were lifted from integers, `grown` those of
     the last items of lists to which it only appends. With `number`, the last variable is the number of iterations of a
-    `for`. Heads of a loop have the same `form` if their states differ in the variables alone.
+    `for`. `alone` are the positions of constants that were lifted here, which only one variable holds. Heads of a loop
+    have the same `form` if their states differ in the variables alone.
     """
 
     def __init__(
-        self, loop: LoopRun, difference: str, left: int | None, heads: Any, state: LoopState, number: bool
+        self,
+        loop: LoopRun,
+        difference: str,
+        left: int | None,
+        heads: Any,
+        state: LoopState,
+        number: bool,
+        lifted: Collection[int | None],
     ) -> None:
         self.loop, self.difference, self.left = loop, difference, left
         self.fixed, self.given, self.grown, self.number = state.fixed, state.given, state.grown, number
         self.past, self.unread = state.past, state.unread
         self.integers = frozenset([k for k, slot in enumerate(state.slots) if slot in heads.integers])
+        self.alone = frozenset([k for k, slot in enumerate(state.slots) if slot in lifted])
         self.form = heads.number_of_forms(loop.key, state.forms)
         loop.irregular = loop.irregular + 1 if difference else 0
         self.levels, self.heads = heads.reads.recording.levels[1:], heads
