@@ -692,3 +692,26 @@ def test_searches_in_a_loop_serve_all_data(place):
     if place in (interval, span):
         assert "1 trace" in compiled.explain()
         assert "until its condition ends it" in compiled.explain()
+
+
+def test_a_range_up_to_a_counter_may_index_a_list():
+    """Then the counters of the loops around are constants, but a search beside them runs as often as it runs."""
+
+    def smoothed(c, x):
+        total = 0.0
+        for v in x:
+            k = span(v) % 35
+            d = [c[k], c[k + 1], c[k + 2], c[k + 3], c[k + 4]]
+            for r in range(1, 5):
+                for j in range(4, r - 1, -1):
+                    d[j] = 0.5 * v * d[j] + np.sin(d[j - 1])
+            total += d[4] * v
+        return total
+
+    rng = np.random.default_rng(2)
+    compiled, c = wg.compile(wg.grad(smoothed), native=False), rng.normal(size=40)
+    for power in (1.0, 3.0, 0.3):
+        x = KNOTS[0] + (KNOTS[39] - KNOTS[0]) * rng.uniform(0.001, 0.999, 50) ** power
+        steps = [smoothed(c + 1e-30j * row, x).imag / 1e-30 for row in np.eye(40)]
+        np.testing.assert_allclose(compiled(c, x), steps, rtol=1e-11, atol=1e-13)
+    assert "1 trace" in compiled.explain()

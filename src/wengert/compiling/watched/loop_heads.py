@@ -358,15 +358,18 @@ class Heads:
 
     def refuse_key(self, key: Any) -> None:
         """Refuse a key with counters; in the next trace those of the loops around are constants."""
-        todo = [slot_of(self.reads.recording, part) for part in (key if type(key) is tuple else (key,))]
-        seen: set[Any] = {None}
+        loops = self.loops_behind(key if type(key) is tuple else (key,))
+        refuse_counter("a counter is used as a key", ("unlifted", loops) if loops else None)
+
+    def loops_behind(self, counters: Iterable[Any]) -> set[LoopKey]:
+        """Return the loops from whose counters these are computed."""
+        todo, seen = [slot_of(self.reads.recording, counter) for counter in counters], set[Any]({None})
         while todo:
             slot = todo.pop()
             if slot not in seen:
                 seen.add(slot)
                 todo += flat_slots(self.reads.recording.entries[slot][2])
-        loops = {loop for slot, loop in self.lifted_slots.items() if slot in seen}
-        refuse_counter("a counter is used as a key", ("unlifted", loops) if loops else None)
+        return {loop for slot, loop in self.lifted_slots.items() if slot in seen}
 
     def refuse_row(self, thing: Any) -> None:
         """Refuse an array that a loop has read from a table: the array in the list has other memory."""

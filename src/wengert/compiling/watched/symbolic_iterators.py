@@ -57,6 +57,10 @@ class SymbolicBounds:
         if STATE.recording is None:
             return iter(numbers)
         made = SymbolicRange(STATE.recording, iter(numbers), numbers, self.start)
+        heads: Any = STATE.recording.reads.heads  # type: ignore[union-attr]
+        first = slot_of(STATE.recording, made.next)
+        for loop in heads.loops_behind((self.start, self.stop)):
+            heads.lifted_slots.setdefault(first, loop)  # it is a counter because a bound is one
         ends = (self.stop, self.start) if self.step > 0 else (self.start, self.stop)
         made.number = record_integer_call(operator.sub, *ends)
         record_call(ruled(iterations), (float_of(made.number),), {})  # a guard, unless the loop becomes one in the code
