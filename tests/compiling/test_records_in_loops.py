@@ -209,7 +209,29 @@ def labels(w, d):
     return s
 
 
-FREED = [dictionaries, got, merged, as_keywords, walked, objects, enumerated, nested, of_class, events, shapes, labels]
+def by_inner_generator(w, d):
+    def loss(r):
+        eta = sum(b * r[name] for b, name in zip(w, ("x", "y"), strict=False))
+        return penalty(0.1 * eta) if r["old"] else 0.5 * eta
+
+    return sum(loss(r) for r in d["numbers"])
+
+
+FREED = [
+    by_inner_generator,
+    dictionaries,
+    got,
+    merged,
+    as_keywords,
+    walked,
+    objects,
+    enumerated,
+    nested,
+    of_class,
+    events,
+    shapes,
+    labels,
+]
 
 
 # -- what would tell a stand-in from the record, or change either

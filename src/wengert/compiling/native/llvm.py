@@ -148,9 +148,13 @@ class _Function(ast.NodeVisitor):
     def visit_Return(self, node: ast.Return) -> None:
         found, kind = self.visit(node.value), self.function.function_type.return_type  # type: ignore[arg-type]
         if isinstance(found, tuple):
-            parts, found = found, ir.Constant(kind, ir.Undefined)
+            parts = [self.converted(part, t) for part, t in zip(found, kind.elements, strict=True)]
+            if all([isinstance(part, ir.Constant) for part in parts]):  # as after each guard
+                self.builder.ret(ir.Constant(kind, parts))
+                return
+            found = ir.Constant(kind, ir.Undefined)
             for k, part in enumerate(parts):
-                found = self.builder.insert_value(found, self.converted(part, kind.elements[k]), k)
+                found = self.builder.insert_value(found, part, k)
         self.builder.ret(self.converted(found, kind))
 
     def visit_Break(self, node: ast.Break) -> None:
