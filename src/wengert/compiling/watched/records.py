@@ -102,12 +102,8 @@ class Records:
 def check_records(recording: Recording) -> None:
     """Refuse a trace after which a stand-in is left somewhere, where it would show."""
     reads: Any = recording.reads
-    for kept in (
-        reads.cells,
-        reads.checked_calls,
-        reads.plain_calls,
-    ):  # of functions that have run: they hold variables
-        kept.clear()
+    for kept in (reads.cells, reads.checked_calls, reads.plain_calls):
+        kept.clear()  # functions that have run hold their variables
     for record in reads.heads.records.values():
         if sys.getrefcount(record.stand_in) > _OWN_REFERENCES:
             record.refuse("it returns or keeps an item of a list that a loop reads from tables")
