@@ -523,6 +523,31 @@ def test_a_write_into_a_record_that_is_undone_is_seen(write: Any, reads_real: bo
         assert compiled(scale * W) == pytest.approx(f(scale * W), rel=1e-12)
 
 
+class Strict:
+    """An object that compares only with others of its class, and contains numbers."""
+
+    def __init__(self, x: float) -> None:
+        self.x = x
+
+    def __eq__(self, other: Any) -> Any:
+        return self.x == other.x
+
+    def __contains__(self, number: float) -> bool:
+        return number < self.x
+
+
+@pytest.mark.filterwarnings("ignore::wengert.NotCompiledWarning")
+def test_an_object_is_compared_only_where_the_code_does_so() -> None:
+    cells = [Strict(float(x)) for x in np.random.default_rng(3).normal(size=N)]
+
+    def f(w):
+        return sum([penalty(c.x * w[0]) + (0.1 in c) for c in cells])
+
+    compiled = wg.compile(f, quiet=True, native=False)
+    for scale in SCALES:
+        assert compiled(scale * W) == pytest.approx(f(scale * W), rel=1e-12)
+
+
 class Switch:
     """An object whose attribute is set in passing."""
 
