@@ -124,6 +124,21 @@ def pointer_that_lags(p, u):
     return s
 
 
+def far_from_the_end(p, u):
+    x = [p[2] * (1.0 + 0.05 * k) for k in range(20)]
+    for t in range(20, 60):
+        x.append(x[t - 1] * 0.9 + p[0] * u[t - 20] + (0.3 * x[t - 20] if p[1] * u[t - 20] > 0.42 else 0.0))
+    return sum(x)
+
+
+def before_the_first(p, u):
+    x, s = [p[2] * (1.0 + 0.05 * k) for k in range(5)], 0.0
+    for t in range(len(u)):
+        s += 2.0 * x[t - 3] if p[1] * u[t] > 0.3 else clip(x[t + 4])
+        x.append(x[t + 4] * 0.9 + p[0] * u[t])
+    return s + x[-1]
+
+
 def modulo(p, u):
     x, s = [p[2]], 0.0
     for t in range(len(u)):
@@ -203,7 +218,8 @@ def beyond(p, u):
 
 OTHERS = [
     rows_of_a_table, filled_each_time, fixed_item, fixed_item_of_the_loop, pointer, pointer_that_lags, modulo, twice,
-    in_a_branch, broken_off, under_another_name, written_between, with_floats, while_counted, beyond,
+    far_from_the_end, before_the_first, in_a_branch, broken_off, under_another_name, written_between, with_floats,
+    while_counted, beyond,
 ]  # fmt: skip
 
 

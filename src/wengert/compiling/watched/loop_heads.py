@@ -312,7 +312,10 @@ class Heads:
         container[place]  # may raise an IndexError
         loop, name = self.growing(container)
         if loop is not None and (known := self.depth_of(loop, name)):
-            self.check_depth(loop, name, len(container) - place, known)
+            depth = len(container) - place
+            if place < 0 or depth > MOST_DEPTH:
+                self.refuse_key(key)
+            self.check_depth(loop, name, depth, known)
             counter = loop.counted_by.counters[0]
             ahead = record_integer_call(operator.sub, key, counter)
             difference = place - int(float_of(counter))
