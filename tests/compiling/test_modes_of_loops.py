@@ -115,6 +115,19 @@ def function(p, u):
     return s
 
 
+def two_functions(p, u):
+    step = other = rising
+    q, s = p[2], 0.0
+    for f in u:
+        q = step(p, q, f) + 0.01 * other(p, q, f)
+        if q > 0.7:
+            step = falling
+        elif q < 0.4:
+            step, other = rising, falling
+        s += q
+    return s
+
+
 def read_after(p, u):
     mode, q = "charge", p[2]
     for f in u:
@@ -168,7 +181,9 @@ def nested(p, u):
     return s
 
 
-FREED = [flag, of_comparison, mode, member, three, function, attribute, under_key, nested, read_after]
+FREED = [
+    flag, of_comparison, mode, member, three, function, two_functions, attribute, under_key, nested, read_after,
+]  # fmt: skip
 
 
 def ended(p, u):
@@ -218,6 +233,35 @@ def mixed(p, u):
     return s
 
 
+def gathered(p, u):
+    modes, q = [], p[2]
+    for f in u:
+        q += p[0] * f * 0.3 if modes[-1:] != ["rest"] else -p[1] * f * 0.2
+        modes.append("rest" if q > 0.7 else "charge")
+    return q * modes.count("rest")
+
+
+def gathered_in_tuples(p, u):
+    what, mode, q = [], "charge", p[2]
+    for f in u:
+        q += p[0] * f * 0.3 if mode == "charge" else -p[1] * f * 0.2
+        mode = "rest" if q > 0.7 else "charge" if q < 0.3 else mode
+        what.append((mode, q))
+    return sum([x for name, x in what if name == "rest"])
+
+
+def in_one_of_two_lists(p, u):
+    a, b, s = [True, p[0]], [True, 2.0 * p[1]], 0.0
+    held = [True, p[2]]
+    for f in u:
+        s += (held[1] if held[0] else 0.5 * held[1]) * f
+        if p[1] < 0.8:
+            held = a if f > 0.3 else b
+        else:
+            held = [True, f * p[2]] if f * p[0] < 0.1 else [False, f * p[2]]
+    return s + a[1] + b[1]
+
+
 def identical(p, u):
     on, x, s = False, p[2], 0.0
     for f in u:
@@ -245,7 +289,9 @@ def flags_in_a_list(p, u):
     return s * (1.0 + on[0] + on[2])
 
 
-OTHERS = [appended_flags, flags_in_a_list, ended, broken_off, many, of_other_type, mixed, identical]
+OTHERS = [
+    appended_flags, flags_in_a_list, ended, broken_off, many, of_other_type, mixed, gathered, gathered_in_tuples, in_one_of_two_lists, identical,
+]  # fmt: skip
 
 
 @pytest.mark.filterwarnings("ignore::wengert.NotCompiledWarning")
@@ -275,3 +321,24 @@ def test_a_mode_that_is_returned_is_that_of_the_call() -> None:
         assert compiled(p)[1] == f(p)[1]
         assert compiled(p)[0] == pytest.approx(f(p)[0], rel=1e-12)
     assert {compiled(p)[1] for p in POINTS} == {"charge", "rest"}
+
+
+def test_a_flag_that_another_function_reads_is_that_of_the_call() -> None:
+    def f(p):
+        on, x, s = False, p[2], 0.0
+        for f in U[:24]:
+            if x < 0.4:
+                on = True
+            elif x > 0.6:
+                on = False
+            x = x + 0.1 * (p[0] * on - p[1] * x * f) + 0.05 * f
+            s += x
+
+        def last():
+            return s if on else 2.0 * s
+
+        return last()
+
+    compiled = wg.compile(f, native=False)
+    for p in (P, -P, 0.1 * P, 2.0 * P, -P, P):
+        assert compiled(p) == pytest.approx(f(p), rel=1e-12)

@@ -114,6 +114,8 @@ def _differing_parts(a: Any, b: Any) -> dict[tuple[int, ...], type] | None:
         kinds = _differing_parts(x, y) if x == y or _may_set_part(a[0], k) else None
         if kinds is None or (a[0] is GrownList and Choice in kinds.values()):  # nothing tells the items before the last
             return None
+        if a[0] is GrownList and Choice in kinds.values():
+            return None  # the tape would not tell the earlier items of the list
         index = k - len(a) if a[0] is GrownList else k
         found |= {(index, *path): kind for path, kind in kinds.items()}
     return found
@@ -137,15 +139,24 @@ _FIRST_CELL = 5
 
 
 def is_past(head: LoopHead, place: Place) -> bool:
-    """Whether nothing reads a variable of the loop's own frame after the loop."""
-    return place.variable[0] == 0 and not place.path and place.variable[2] not in head.after
+    """Whether nothing reads a variable of the loop's own frame after the loop; other functions may read a cell."""
+    return place.variable[0] == 0 and not place.path and place.variable[2] in head.live - head.after
+
+
+def form_at(form: Any, path: tuple[int, ...]) -> Any:
+    """Return the form of the part at a path; None if there is no such part, or if another variable holds it, too."""
+    for k in path:
+        if type(form) is not tuple or not isinstance(form[0], type) or not 0 < k < len(form):
+            return None
+        form = form[k]
+    return form
 
 
 def with_part(form: Any, path: tuple[int, ...], part: Any) -> Any:
     """Return a form with another one for the part at a path."""
     if not path:
         return part
-    k = path[0] % len(form)
+    k = path[0]
     return (*form[:k], with_part(form[k], path[1:], part), *form[k + 1 :])
 
 
@@ -154,7 +165,7 @@ _CHOICES = {"outside", np.bool_, *ATOMS} - {int}
 
 def is_choice(form: Any) -> bool:
     """Whether a form is that of a constant other than a number: a flag, a string, None or a thing from outside."""
-    return len(form) == 2 and form[0] in _CHOICES
+    return type(form) is tuple and len(form) == 2 and form[0] in _CHOICES
 
 
 def _lifted_type(a: Any, b: Any) -> type | None:

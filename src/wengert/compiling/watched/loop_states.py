@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.loops.periodicity import constant_key, static_spec
-from wengert.compiling.watched.lifting import GrownList, Place, VariableName, is_past, with_part
+from wengert.compiling.watched.lifting import GrownList, Place, VariableName, form_at, is_choice, is_past, with_part
 from wengert.compiling.watched.marks import LoopRun, LoopState
 from wengert.compiling.watched.symbolic_iterators import SYMBOLIC_ITERATORS
 from wengert.compiling.watched.trusted import belongs_to_user, is_root_of_trace
@@ -121,8 +121,9 @@ class StateWalk:
                 except RecursionError:
                     raise IncomparableError(f"{name}, too deeply nested to compare") from None
         for place, made in chosen.items():
-            if place.variable in forms:
-                forms[place.variable] = with_part(forms[place.variable], place.path, "a choice")
+            form = forms.get(place.variable)
+            if is_choice(form_at(form, place.path)):
+                forms[place.variable] = with_part(form, place.path, "a choice")
                 past += [len(self.slots)] * is_past(head, place)
                 self.slots.append(slot_of(self.recording, made))  # type: ignore[arg-type]
         unread, newest = list[int](), list[int]()
@@ -170,16 +171,15 @@ class StateWalk:
             return t, readable_state(value)
         if t is tuple:
             return (t, *map(self.form, value))
-        if id(value) in self.numbers:
-            return "again", self.numbers[id(value)]
         if (record := self.heads.records.get(id(value))) is not None:
             return self.record(record)
-        self.numbers[id(value)] = len(self.numbers)
-        self.kept.append(value)
+        is_first = id(value) not in self.numbers
+        number = self.numbers.setdefault(id(value), len(self.numbers))
+        self.kept += [value] * is_first
         known = self.heads.reads.known_objects.get(id(value))
         if (known is not None and known[0] is value) or self.is_constant(value):
             return "outside", self.heads.id_of(value)
-        return t, *self.parts(value)
+        return (t, *self.parts(value)) if is_first else ("again", number)
 
     def record(self, record: Any) -> Any:
         """Return the form of a stand-in: of which list, at which index, from which tables that the loop has made."""
