@@ -290,7 +290,8 @@ def flags_in_a_list(p, u):
 
 
 OTHERS = [
-    appended_flags, flags_in_a_list, ended, broken_off, many, of_other_type, mixed, gathered, gathered_in_tuples, in_one_of_two_lists, identical,
+    appended_flags, flags_in_a_list, ended, broken_off, many, of_other_type, mixed, gathered,
+    gathered_in_tuples, in_one_of_two_lists, identical,
 ]  # fmt: skip
 
 

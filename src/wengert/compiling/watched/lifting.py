@@ -114,8 +114,6 @@ def _differing_parts(a: Any, b: Any) -> dict[tuple[int, ...], type] | None:
         kinds = _differing_parts(x, y) if x == y or _may_set_part(a[0], k) else None
         if kinds is None or (a[0] is GrownList and Choice in kinds.values()):  # nothing tells the items before the last
             return None
-        if a[0] is GrownList and Choice in kinds.values():
-            return None  # the tape would not tell the earlier items of the list
         index = k - len(a) if a[0] is GrownList else k
         found |= {(index, *path): kind for path, kind in kinds.items()}
     return found
