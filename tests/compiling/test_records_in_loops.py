@@ -580,6 +580,31 @@ def test_an_attribute_that_is_set_and_put_back_is_seen(write: Any, reads_real: b
         assert compiled(scale * W) == pytest.approx(f(scale * W), rel=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::wengert.NotCompiledWarning")
+def test_parts_of_the_last_record_of_a_branch() -> None:
+    data = made()
+
+    def f(w, d):
+        s, last, is_old = 0.0, None, False
+        for r in d["records"]:
+            t = r["x"] * w[0]
+            if t > 0.3:
+                last, is_old = r["group"], r["old"]
+            s += penalty(t)
+        return s, (last, is_old)
+
+    compiled = wg.compile(wg.value_and_grad(f, has_aux=True), native=False)
+    for xs in (None, 0.7 - 0.1 * np.arange(N)):
+        for r, x in zip(data["records"], [] if xs is None else xs.tolist(), strict=False):
+            r["x"] = x
+        for scale in (1.0, 0.8, -1.0, 1.2, 2.5, 0.1, 0.6, 3.0, -2.0):
+            (value, parts), w_bar = compiled(scale * W, data)
+            assert value == pytest.approx(f(scale * W, data)[0], rel=1e-12)
+            assert parts == f(scale * W, data)[1]
+            slope = sum([x * np.clip(2.0 * x * scale * W[0], -1.6, 1.6) for x in [r["x"] for r in data["records"]]])
+            np.testing.assert_allclose(w_bar, [slope, 0.0, 0.0])
+
+
 def test_records_may_be_differentiated() -> None:
     records = [{"x": float(x), "y": 0.5} for x in np.random.default_rng(4).normal(size=N)]
 

@@ -84,6 +84,8 @@ class KeyedCall:
             return
         key, code.site = with_variables(self.new_key, get), self.op.site
         if self.name in ("getitem", "item"):
+            if not self.region.is_active(x):
+                return  # the key alone depends on the inputs
             cotangents.table[x.op] = code.call(functional.additem, cotangents.of(x.op), key, y_bar)
             return
         value = self.op.args[2]
