@@ -780,3 +780,22 @@ def test_numbers_that_are_saved_and_written_later_run_uncompiled(tmp_path: Path)
         g(0.3)
     assert g(0.5) == pytest.approx(3.0 + 2.0 * np.cos(0.5), rel=1e-14)
     assert np.array_equal(np.load(tmp_path / "v.npy"), np.sin(0.5 * np.ones(3)))
+
+
+@pytest.mark.parametrize("delete", [delattr, object.__delattr__])
+def test_an_attribute_that_is_missing_is_not_deleted_again(delete: Any) -> None:
+    class Box:
+        part = 2.0
+
+    box = Box()
+
+    def f(w: Any) -> Any:
+        delete(box, "part")
+        return np.sum(w**2)
+
+    gradient = wg.compile(wg.grad(f), quiet=True)
+    for w in INPUTS:
+        box.part = 1.0
+        np.testing.assert_allclose(gradient(w), 2.0 * w)
+        with pytest.raises(AttributeError, match="part"):
+            gradient(w)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.watched.effects import Place, can_set
+from wengert.compiling.watched.effects import Place, can_set, value_at
 from wengert.compiling.watched.outer_reads import MEMORY_ATTRIBUTES, Reads, give_up_at, reads_at, reads_here
 from wengert.compiling.watched.trusted import (
     belongs_to_user,
@@ -23,7 +23,13 @@ from wengert.compiling.watched.trusted import (
     is_own_or_library_code,
     is_root_of_trace,
 )
-from wengert.compiling.watched.watchable import has_dictionary, is_descriptor_of_user, lookup_with_owner, runs_code
+from wengert.compiling.watched.watchable import (
+    Unset,
+    has_dictionary,
+    is_descriptor_of_user,
+    lookup_with_owner,
+    runs_code,
+)
 from wengert.hooks.attributes import generic_attribute
 from wengert.hooks.calls import resolve
 from wengert.hooks.code_swap import HOOKS
@@ -240,8 +246,17 @@ def _watch_setattr(obj: Any, value: Any, name: str, site: Site | None) -> None:
 
 
 def _watch_delattr(obj: Any, name: str, site: Site | None) -> None:
+    _guard_deletion(obj, name)
     watch_write(obj, name, site)
     HOOKS["delattr"](obj, name, site)
+
+
+def _guard_deletion(obj: Any, name: str) -> None:
+    """Guard that an object from outside has the attribute that the code deletes: without it, that raises."""
+    reads = reads_here()
+    known = None if reads is None or is_born(obj) else reads.accessor_of(obj)
+    if reads is not None and known and can_set(obj, name) and not reads.effects.is_written(obj, name):
+        reads.add_guard(f"{reads.pin(value_at)}({known}, {name!r}) is not {reads.pin(Unset)}")
 
 
 def watch_write(obj: Any, name: str, site: Site | None, is_plain: bool = False) -> None:
@@ -295,6 +310,8 @@ def _watched_setter(native: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(native)
     def call(obj: Any, name: str, /, *value: Any) -> None:
+        if not value:
+            _guard_deletion(obj, name)
         watch_write(obj, name, STATE.site, is_plain)
         native(obj, name, *value)
 
