@@ -184,11 +184,10 @@ def _counting_getitem(key: Any, container: Any, site: Site | None) -> Any:
     if type(key) is SymbolicInt and type(container) in (list, tuple):
         STATE.site = site
         return STATE.recording.reads.heads.item(container, key)  # type: ignore[union-attr]
-    if type(container) is list and type(key) is int and key >= 0:
-        heads = STATE.recording.reads.heads  # type: ignore[union-attr]
-        if id(container) in heads.indexed:
-            STATE.site = site
-            heads.refuse_fixed_item(container)
+    reads: Any = None if STATE.recording is None else STATE.recording.reads
+    if reads is not None and type(key) is int and key >= 0 and id(container) in reads.heads.indexed:
+        STATE.site = site
+        reads.heads.refuse_fixed_item(container)
     if type(container) is DictStandIn:
         STATE.site = site
         return container[_key(container, key, site)]
