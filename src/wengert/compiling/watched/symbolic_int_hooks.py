@@ -184,10 +184,13 @@ def _counting_getitem(key: Any, container: Any, site: Site | None) -> Any:
     if type(key) is SymbolicInt and type(container) in (list, tuple):
         STATE.site = site
         return STATE.recording.reads.heads.item(container, key)  # type: ignore[union-attr]
-    reads: Any = None if STATE.recording is None else STATE.recording.reads
-    if reads is not None and type(key) is int and key >= 0 and id(container) in reads.heads.indexed:
-        STATE.site = site
-        reads.heads.refuse_fixed_item(container)
+    if type(container) is list and type(key) is int and key >= 0:
+        recording: Any = STATE.recording
+        while recording is not None:
+            if recording.reads is not None and id(container) in recording.reads.heads.indexed:
+                STATE.site = site
+                recording.reads.heads.refuse_fixed_item(container)
+            recording = recording.around
     if type(container) is DictStandIn:
         STATE.site = site
         return container[_key(container, key, site)]
