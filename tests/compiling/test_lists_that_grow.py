@@ -139,6 +139,16 @@ def before_the_first(p, u):
     return s + x[-1]
 
 
+def by_a_constant_from_the_end(p, u):
+    x, s, k = [p[2] * (1.0 + 0.1 * j) for j in range(20)], 0.0, -18
+    for t in range(len(u)):
+        if p[1] * u[t] > 0.38:
+            s += 2.0 * x[k]
+        x.append(x[t + 19] * 0.9 + p[0] * u[t])
+        s += x[t + 20] if x[t + 20] > 0.4 else 0.1
+    return s + x[-1]
+
+
 def modulo(p, u):
     x, s = [p[2]], 0.0
     for t in range(len(u)):
@@ -218,8 +228,8 @@ def beyond(p, u):
 
 OTHERS = [
     rows_of_a_table, filled_each_time, fixed_item, fixed_item_of_the_loop, pointer, pointer_that_lags, modulo, twice,
-    far_from_the_end, before_the_first, in_a_branch, broken_off, under_another_name, written_between, with_floats,
-    while_counted, beyond,
+    far_from_the_end, before_the_first, by_a_constant_from_the_end, in_a_branch, broken_off, under_another_name,
+    written_between, with_floats, while_counted, beyond,
 ]  # fmt: skip
 
 

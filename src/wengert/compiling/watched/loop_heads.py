@@ -103,7 +103,7 @@ class Heads:
         self.tables: list[tuple[Any, Any, int]] = []  # from which loops read the arrays of lists, these, and since when
         self.readers: dict[int, Any] = {}  # of lists and tuples, by id, with what they held
         self.records: dict[int, Any] = {}  # by the ids of their stand-ins
-        self.indexed: dict[int, Any] = {}  # lists that loops append to and index by counters, by id
+        self.indexed: dict[int, Any] = {}  # lists that loops append to and index by counters, by id, with the loop
         self.lifted_slots: dict[Any, LoopKey] = {}  # the loops whose counters begin in these slots
         self.counters: list[Any] = []  # kept alive here: the shadow table keeps only ids
         self.liftable: dict[LoopRun, tuple[LoopKey, dict[Place, type]]] = {}  # only constants change in these
@@ -182,7 +182,7 @@ class Heads:
         self.reads.recording.append((primitive, None, slots, (), None, site))
         is_over = left == 0 and head.is_for
         if is_over:
-            self.indexed = {key: (made, own) for key, (made, own) in self.indexed.items() if own is not loop}
+            self.indexed = {key: found for key, found in self.indexed.items() if found[1] is not loop}
         self.tell({place: made for place, made in chosen.items() if not (is_over and is_past(head, place))})
 
     def begin_statement(self, frame: types.FrameType, head: LoopHead, site: Site | None) -> None:
@@ -311,11 +311,12 @@ class Heads:
         place = int(float_of(key))
         container[place]  # may raise an IndexError
         loop, name = self.growing(container)
+        if loop is not None and place < 0:  # it counts from the end, in this iteration alone
+            self.refuse_key(key)
         if loop is not None and (known := self.depth_of(loop, name)):
-            depth = len(container) - place
-            if place < 0 or depth > MOST_DEPTH:
+            if len(container) - place > MOST_DEPTH:
                 self.refuse_key(key)
-            self.check_depth(loop, name, depth, known)
+            self.check_depth(loop, name, len(container) - place, known)
             counter = loop.counted_by.counters[0]
             ahead = record_integer_call(operator.sub, key, counter)
             difference = place - int(float_of(counter))
@@ -354,10 +355,14 @@ class Heads:
         if known < depth <= MOST_DEPTH:
             refuse_counter("a counter indexes a list that grows", ("depths", [(loop.key, name, depth)]))
 
-    def refuse_fixed_item(self, container: list[Any]) -> None:
-        """Refuse an index of a list that grows if it is no counter: other iterations may read another item there."""
-        _, loop = self.indexed[id(container)]
-        refuse_counter("a list that grows is indexed by a constant", ("unlifted", [loop.key]))
+    def check_fixed_item(self, container: list[Any], key: Any) -> None:
+        """Refuse an index of a list that grows if it is no counter: other iterations may read another item there.
+
+        That is so unless it counts from the end and is among the last items, which the state of the loop has.
+        """
+        _, loop, known = self.indexed[id(container)]
+        if type(key) is not int or not -known <= key < 0:
+            refuse_counter("a list that grows is indexed by a constant", ("unlifted", [loop.key]))
 
     def refuse_key(self, key: Any) -> None:
         """Refuse a key with counters; in the next trace those of the loops around are constants."""

@@ -108,7 +108,8 @@ class StateWalk:
                 if depth == 0 and type(value) is list and name in grown:
                     lists[name] = value
                     if name in head.indexed:
-                        self.heads.indexed[id(value)] = value, loop
+                        known = max(grown[name], self.heads.depth_of(loop, name))
+                        self.heads.indexed[id(value)] = value, loop, known
                     continue
                 is_fast = name in f.f_code.co_varnames and name not in f.f_code.co_cellvars
                 if is_fast and slot_of(self.recording, value) is not None:

@@ -184,12 +184,12 @@ def _counting_getitem(key: Any, container: Any, site: Site | None) -> Any:
     if type(key) is SymbolicInt and type(container) in (list, tuple):
         STATE.site = site
         return STATE.recording.reads.heads.item(container, key)  # type: ignore[union-attr]
-    if type(container) is list and type(key) is int and key >= 0:
+    if type(container) is list:
         recording: Any = STATE.recording
         while recording is not None:
             if recording.reads is not None and id(container) in recording.reads.heads.indexed:
                 STATE.site = site
-                recording.reads.heads.refuse_fixed_item(container)
+                recording.reads.heads.check_fixed_item(container, key)
             recording = recording.around
     if type(container) is DictStandIn:
         STATE.site = site
