@@ -38,7 +38,7 @@ MOST_SHARED = 100_000
 def _by_saturation(indptr: np.ndarray, indices: np.ndarray, columns: int) -> np.ndarray:
     """Colour next the row that shares columns with rows of most colours. Fewer colours serve several species on a grid.
 
-    Source: D. Brélaz, New methods to color the vertices of a graph, Commun. ACM 22 (1979).
+    Source: D. Brélaz, New methods to color the vertices of a graph, Communications of the ACM 22 (1979).
     """
     rows = [row.tolist() for row in np.split(indices, indptr[1:-1])]
     members = np.repeat(np.arange(len(rows)), np.diff(indptr))[np.argsort(indices, kind="stable")]
