@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import operator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -615,43 +614,3 @@ def test_ids_are_those_of_python_beside_a_counter() -> None:
 
 
 ROWS = [*R.normal(size=(N, 3))]
-
-
-def merge(r: dict[str, Any], x: Any) -> None:
-    r |= {"x": x}
-
-
-def update(r: dict[str, Any], x: Any) -> None:
-    dict.update(r, {"x": x})
-
-
-def set_by_operator(r: dict[str, Any], x: Any) -> None:
-    operator.setitem(r, "x", x)
-
-
-def set_by_map(r: dict[str, Any], x: Any) -> None:
-    list(map(r.__setitem__, ["x"], [x]))
-
-
-def set_by_loop(r: dict[str, Any], x: Any) -> None:
-    for r["x"] in [x]:
-        pass
-
-
-@pytest.mark.parametrize("write", [merge, update, set_by_operator, set_by_map, set_by_loop], ids=lambda f: f.__name__)
-def test_a_write_into_a_record_that_is_undone_is_seen(write: Any) -> None:
-    records = [{"x": float(x)} for x in R.normal(size=12)]
-    first = records[0]
-
-    def f(w):
-        s = 0.0
-        for r in records:
-            x = r["x"]
-            write(r, 2.0 * w[1])
-            s = s + penalty(first["x"] * w[0]) + r["x"]
-            write(r, x)
-        return s
-
-    compiled = wg.compile(f, native=False, quiet=True)
-    for scale in SCALES:
-        assert compiled(scale * W) == pytest.approx(f(scale * W), rel=1e-12)

@@ -513,7 +513,7 @@ def test_a_write_into_a_record_that_is_undone_is_seen(write: Any, reads_real: bo
             one, other = (r, records[k]) if reads_real else (records[k], r)
             x = r["x"]
             write(one, 2.0 * w[1])
-            s = s + penalty(other["x"] * w[0]) + sum({**r}.values()) * w[2]
+            s = s + penalty(other["x"] * w[0]) + sum({**r}.values()) * w[2] + r["x"]
             write(one, x)
             k = k + 1
         return s

@@ -62,9 +62,9 @@ class Learned:
         self.may_count = False
 
     def reads_less(self, error: Any) -> bool:
-        """Have loops read items of lists as they are, after an error that tables may cause; False if they do already.
+        """Have the next trace do without what an error refused; return False if it did without already.
 
-        An error with a lesson concerns one loop alone.
+        The lesson of an error, if it has one, concerns some loops alone. Else no loop reads items of lists from tables.
         """
         if error.lesson is not None:
             kind, things = error.lesson

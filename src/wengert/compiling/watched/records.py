@@ -1,4 +1,4 @@
-"""Stand-ins for the records of a list, dictionaries or objects of the user's, which loops read from tables.
+"""Stand-ins for the records of a list, dictionaries or objects of a user's class, which loops read from tables.
 
 Each part of the records has a table: it holds that part of every record, and a stand-in reads its own at an index that
 the tape computes. Code can read a stand-in by its keys or attributes, and call its methods. Whatever else might tell it
@@ -8,7 +8,7 @@ from the record, or change the record, ends the trace.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -45,7 +45,7 @@ Column = Callable[[ItemIndex], Any]
 
 
 class Record:
-    """The `original` that a stand-in stands for: one of like `records`, whose tables have its parts at an index."""
+    """A stand-in with its `original`, one of like `records`, and the index of its parts in their tables."""
 
     def __init__(self, stand_in: Any, records: Records, at: ItemIndex) -> None:
         self.stand_in, self.records, self.at, self.original = stand_in, records, at, records.items[at.k]
@@ -75,7 +75,7 @@ class Records:
         self.columns: dict[Any, Column] = {}
         attributes = (*self.before[0],)
         if type(items[0]) is not dict:
-            for accessor in self.names:  # of what a trace reads from some of them, others may have another attribute
+            for accessor in self.names:  # a branch may call a method of some; others may have an attribute of that name
                 reads.add_guard(f"(*{accessor}.__dict__,) == {reads.constant(attributes)}")
         for name in attributes:
             values = [before[name] for before in self.before]
@@ -125,7 +125,7 @@ def can_be_record(item: Any) -> bool:
 
 
 def table_kind(item: Any) -> Any:
-    """Return the kind of an item or a part of it: one table holds those of one kind, none the constants of a kind."""
+    """Return the kind of an item or of a part of it. Items of one kind share a table; equal constants need none."""
     t = type(item)
     if t is np.ndarray:
         return t, item.shape, item.dtype
@@ -138,6 +138,14 @@ def table_kind(item: Any) -> Any:
     return (t, *contents_of(item)) if can_be_record(item) else (CONSTANT_KIND, id(item))
 
 
+def by_kind(items: Iterable[Any]) -> dict[Any, list[Any]]:
+    """Return the items of each kind, in their order."""
+    groups: dict[Any, list[Any]] = {}
+    for item in items:
+        groups.setdefault(table_kind(item), []).append(item)
+    return groups
+
+
 def are_few(groups: Mapping[Any, Sequence[Any]], count: int) -> bool:
     """Whether so many items are of few kinds: of each there should be several."""
     are_bools = all([kind[0] is CONSTANT_KIND and kind[1] in (bool, np.bool_) for kind in groups])
@@ -146,9 +154,7 @@ def are_few(groups: Mapping[Any, Sequence[Any]], count: int) -> bool:
 
 def can_be_column(values: Sequence[Any]) -> bool:
     """Whether a table may hold these parts of records: numbers, arrays or constants of few kinds."""
-    groups: dict[Any, list[Any]] = {}
-    for value in values:
-        groups.setdefault(table_kind(value), []).append(value)
+    groups = by_kind(values)
     is_known = all([kind[0] in (*_NUMBERS_IN_TABLES, np.ndarray) or kind[1] in _PLAIN_CONSTANTS for kind in groups])
     return is_known and are_few(groups, len(values))
 

@@ -20,6 +20,7 @@ from wengert.compiling.watched.records import (
     ItemIndex,
     Records,
     are_few,
+    by_kind,
     can_be_column,
     can_be_record,
     contents_of,
@@ -233,9 +234,7 @@ def _ids_of(item: Any) -> Any:
 
 def has_columns(recording: Recording, items: Sequence[Any]) -> bool:
     """Whether tables can hold the items of a list or tuple, one for each part of them, or of those of each kind."""
-    groups: dict[Any, list[Any]] = {}
-    for item in items:
-        groups.setdefault(table_kind(item), []).append(item)
+    groups = by_kind(items)
     return are_few(groups, len(items)) and all([_has_columns(recording, alike) for alike in groups.values()])
 
 
