@@ -9,14 +9,14 @@ import sys
 
 import numpy as np
 
-from wengert.extend import as_index, iterations, non_differentiable, whole
+from wengert.extend import as_index, iterations, length, non_differentiable, stopped, whole
 
 non_differentiable(
     operator.lt, operator.le, operator.eq, operator.ne, operator.ge, operator.gt,
     operator.not_, operator.truth, operator.contains,
     operator.and_, operator.or_, operator.xor, operator.invert, operator.floordiv, operator.index,
     operator.lshift, operator.rshift,
-    bool, int, round, len, whole, as_index, iterations,
+    bool, int, round, len, whole, as_index, iterations, length, stopped,
 )  # fmt: skip
 
 non_differentiable(

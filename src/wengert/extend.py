@@ -43,6 +43,7 @@ from wengert.values.functional import (
     getfield,
     getitem,
     iterations,
+    length,
     lens,
     make_dict,
     make_list,
@@ -51,6 +52,7 @@ from wengert.values.functional import (
     setitem,
     setlens,
     setpart,
+    stopped,
     sumprod,
     whole,
 )
@@ -68,7 +70,6 @@ if TYPE_CHECKING:
     from wengert.api.integral import Tolerance, nodes_for
     from wengert.api.jacobians import jacobian
     from wengert.api.native_functions import kernel, native_function, not_native
-    from wengert.api.parameters import stopped
     from wengert.api.partial_results import partly_known
     from wengert.api.reachable_state import undoing
     from wengert.api.stationary import minimum, with_value
@@ -117,6 +118,7 @@ __all__ = [
     "jacobian",
     "jvp_rule",
     "kernel",
+    "length",
     "lens",
     "linear",
     "make_dict",
@@ -161,7 +163,6 @@ _HOMES = {
     "nodes_for": "wengert.api.integral",
     "jacobian": "wengert.api.jacobians",
     "native_function": "wengert.api.native_functions",
-    "stopped": "wengert.api.parameters",
     "partly_known": "wengert.api.partial_results",
     "minimum": "wengert.api.stationary",
     "with_value": "wengert.api.stationary",

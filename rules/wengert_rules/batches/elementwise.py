@@ -7,7 +7,7 @@ import operator
 
 import numpy as np
 
-from wengert.extend import batching, setpart
+from wengert.extend import batching, setpart, stopped
 from wengert_rules.batches.axes import aligned, in_rows, lifted, owned, rank
 from wengert_rules.recurrences import share
 from wengert_rules.special_functions import bessel_i
@@ -50,6 +50,11 @@ def index(batch, x):
 @batching(operator.truth, bool)
 def truth(batch, x):
     return x != 0
+
+
+@batching(stopped)
+def constant(batch, x):
+    return stopped(x)
 
 
 @batching(np.copy, np.zeros_like, np.ones_like)

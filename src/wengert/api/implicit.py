@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from wengert.api.jacobians import jacobian as jacobian_of
-from wengert.api.parameters import ravel, stop_gradient, stopped
+from wengert.api.parameters import ravel, stop_gradient
 from wengert.api.tangents import jvp_of_call
 from wengert.errors import ArgumentError, NoDerivativeError, NotConvergedWarning
 from wengert.hooks.solver_callbacks import is_traced, order, refuse_written, saved_arrays, unseen
 from wengert.recording.recording import users_line
 from wengert.values import signatures
 from wengert.values.callables import callable_name
+from wengert.values.functional import stopped
 from wengert.values.specs import is_inexact, number_type
 from wengert.values.transformed import check_function
 

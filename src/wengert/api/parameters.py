@@ -8,10 +8,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from wengert.errors import ArgumentError
-from wengert.rulebook.batching import batching
-from wengert.rulebook.declare import non_differentiable
-from wengert.rulebook.registry import rules
-from wengert.values.specs import Spec, fresh, is_complex, is_inexact, spec_of
+from wengert.values.functional import stopped
+from wengert.values.specs import Spec, is_complex, is_inexact, spec_of
 from wengert.values.trees import itself, rebuild
 
 ENTERED = "It computes with parameters, also with those that a derivative traces."
@@ -101,27 +99,6 @@ def stop_gradient(x: X) -> X:
         return stopped(x)
     form, leaves = _form_and_leaves(x)
     return _fill_form(form, [stopped(leaf) for leaf in leaves])
-
-
-def stopped(x: Any) -> Any:
-    """Copy a number or array `x`; no derivative passes through the copy.
-
-    Parameters:
-        x (float | array): The value.
-    Returns:
-        float | array: The copy.
-    See Also:
-        stop_gradient, unseen
-
-    Examples:
-        >>> wg.grad(lambda x: x * wg.extend.stopped(x))(3.0)
-        3.0
-    """
-    return x.copy("K") if isinstance(x, np.ndarray) else fresh(x)
-
-
-rules.declare_lastingly(lambda: non_differentiable(stopped))
-rules.declare_lastingly(lambda: batching(stopped)(lambda batch, x: stopped(x)))
 
 
 def _form_and_leaves(value: Any) -> tuple[Any, list[Any]]:

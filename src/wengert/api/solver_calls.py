@@ -22,7 +22,6 @@ from wengert.api.called_functions import (
     with_library_objects_copied,
 )
 from wengert.api.closed_programs import are_equal
-from wengert.api.parameters import stopped
 from wengert.api.partial_results import partly_known
 from wengert.api.reachable_state import State
 from wengert.compiling.watched.call_hooks import why_not_repeated
@@ -39,6 +38,7 @@ from wengert.rulebook.declare import non_differentiable
 from wengert.rulebook.others import compiled_by
 from wengert.rulebook.registry import rules
 from wengert.tape.ops import Constant
+from wengert.values.functional import stopped
 from wengert.values.sealed import Sealed
 from wengert.values.trees import rebuild
 

@@ -10,10 +10,10 @@ import numpy as np
 from wengert.api.gradient import grad
 from wengert.api.implicit import followed
 from wengert.api.jacobians import jacobian
-from wengert.api.parameters import stopped
 from wengert.errors import NoDerivativeError
 from wengert.hooks.solver_callbacks import is_taped, is_traced, order, unseen
 from wengert.rulebook.declare import jvp_rule, vjp_rule
+from wengert.values.functional import stopped
 
 ENTERED = "It calls the objective, and computes with its results."
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.entries import FAILED, STALE, CodeSettings, CompiledTrace, Miss, NoFreeLoopError
-from wengert.compiling.joining import agree_numerically, begin_history, joined, likeliest, replaces
+from wengert.compiling.joining import agree_numerically, agree_on_sample, begin_history, joined, likeliest, replaces
 from wengert.compiling.loops.lowering import find_reverse, warn_of_bug
 from wengert.compiling.loops.while_loops import is_head
 from wengert.compiling.native.tiering import load_compiler, require_compiler
@@ -182,6 +182,7 @@ class CompiledFunction(Remade, Wrapper):
             load_compiler()  # it registers classes, which a guard of an open trace would notice
         given = (*args, *kwargs.values())
         self._learned.note_changes({n for entry in self._entries.get(key, ()) for n in entry.changed_integers(given)})
+        self._learned.selects |= self._learned.may_select and any([entry.selection_sample for entry in stale])
         others, knew = self._entries_of_other_branches(key, given), len(self._learned)
         try:
             earlier = others[0].history[-1].heads if others else None
@@ -242,6 +243,8 @@ class CompiledFunction(Remade, Wrapper):
     ) -> None:
         """Keep an entry whose code reproduces the trace, if possible joined with one of the others; else give up."""
         self._version = rules.version  # tracing may have loaded some
+        if found.reads.lengths is not None and not self._serves_lengths_of(key, entry, stale):
+            return
         if not found.is_stateful:
             begin_history(entry)
         other = likeliest(entry, others)
@@ -264,6 +267,15 @@ class CompiledFunction(Remade, Wrapper):
         elif is_alone and not SESSION.recordings:
             changed = f"it changes values that it reads from outside the function; the guard that failed: {failing}"
             self._give_up(changed if failing else "its generated code returned other numbers than its trace")
+
+    def _serves_lengths_of(self, key: Any, entry: CompiledTrace, stale: Sequence[CompiledTrace]) -> bool:
+        """Whether an entry for selections of any lengths agrees with those for other lengths; it replaces these."""
+        served = {other: agree_on_sample(entry, other) for other in stale}
+        if False in served.values():
+            self._learned.select_no_more()
+            return False
+        self._entries[key] = [other for other in self._entries.get(key, ()) if not served.get(other)]
+        return True
 
     def _with_free_loops(
         self, found: WatchedTrace, args: Any, kwargs: Any, earlier: Heads | None
@@ -315,7 +327,8 @@ class CompiledFunction(Remade, Wrapper):
     def _verified(self, entry: CompiledTrace, found: WatchedTrace, given: tuple[Any, ...]) -> CompiledTrace | None:
         """Return an entry whose code reproduces the trace, if need be a less optimised one; None if none does."""
         tape: Any = found.tape
-        if found.reads.draws or not (find_reverse(tape) or any(map(is_head, tape))):
+        is_changed = find_reverse(tape) or any(map(is_head, tape)) or found.reads.lengths is not None
+        if found.reads.draws or not is_changed:
             return entry
         for exact in (self.settings.exact, True):
             if _reproduces_trace(entry, found, given):

@@ -16,6 +16,7 @@ from wengert.compiling.loops.earlier_traces import EarlierTrace
 from wengert.compiling.loops.lowering import find_reverse
 from wengert.compiling.optimising import optimised_by
 from wengert.compiling.pipeline import LOWERING, OPTIMISING, Context, Pass
+from wengert.compiling.selections.whole_tapes import lengths_by_line
 from wengert.compiling.watched.guards import with_labels
 from wengert.compiling.watched.loop_heads import Heads
 from wengert.compiling.watched.marks import loops_ended_by_guards
@@ -85,6 +86,10 @@ class CompiledTrace:
         has_reverse_pass = bool(reads.recording.notes) or bool(find_reverse(traced.tape))
         self.takes_derivative = has_reverse_pass and not reads.draws  # another run would draw other numbers
         heads, self.recorded = loops_ended_by_guards(traced.tape), len(traced.tape)
+        self.selection_sample: list[Any] = []  # the inputs of a trace that chose items by masks
+        if lengths_by_line(traced.tape):
+            inputs: list[Any] = [v.op for v in traced.tape.inputs]
+            self.selection_sample = [op.val for op in inputs if not op.callee]
         context = Context(settings.exact, loops and not (reads.draws or reads.asks_time_again))
         check = [Pass("lifted loops", lambda tape, _: _check_frees_loops(tape, reads.heads))] * frees_loops
         self.tape = optimised_by([*LOWERING, *check, *OPTIMISING], traced.tape, context)

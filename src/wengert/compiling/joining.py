@@ -71,6 +71,14 @@ def _result_for(entry: CompiledTrace, given: list[Any]) -> Any:
         return None
 
 
+def agree_on_sample(entry: CompiledTrace, other: CompiledTrace) -> bool | None:
+    """Whether two entries have equal results for the inputs of the other's selections; None if not both run."""
+    if not other.selection_sample or entry.inputs != other.inputs:
+        return None
+    results = [_result_for(each, other.selection_sample) for each in (entry, other)]
+    return None if any([result is None for result in results]) else agree_numerically(*results)
+
+
 def agree_numerically(found: Any, expected: Any) -> bool:
     """Whether two results are equal up to rounding."""
     mine, theirs = leaves(found), leaves(expected)

@@ -148,6 +148,7 @@ _ELEMENTWISE = (
     _elementwise("positive", 1, np.positive, operator.pos, np.float64, word="{0}"),
     _elementwise("conjugate", 1, np.conjugate, word="{0}"),  # of floats
     _elementwise("float", 1, float, word="{0}", cost=0),
+    _elementwise("stopped", 1, functional.stopped, word="{0}"),
     _elementwise("square", 1, np.square, word="{0} * {0}", exact=True, cost=1),
     _elementwise("reciprocal", 1, np.reciprocal, word=ScalarOp("1.0 / {0}", FLOAT_KIND, "{1} == 0.0"), exact=True),
     _exact("sqrt", 1, np.sqrt, math.sqrt, word=ScalarOp("sqrt({0})", FLOAT_KIND, _NOT_FINITE)),
@@ -383,7 +384,10 @@ _OF_ARRAYS = (
     OpInfo("getfield", (functional.getfield,)),
     OpInfo("getattr", (getattr,)),
     # of types and shapes
-    OpInfo("static", (np.iscomplexobj, np.isrealobj, np.ndim, np.shape, np.size, np.result_type, len, type)),
+    OpInfo(
+        "static",
+        (np.iscomplexobj, np.isrealobj, np.ndim, np.shape, np.size, np.result_type, len, functional.length, type),
+    ),
     OpInfo(
         "memory_query",
         (operator.is_, operator.is_not, id, np.shares_memory, np.may_share_memory, *functional.WINDOWED),

@@ -351,9 +351,9 @@ class Memory(MadeWhenRead):
 
     def put(self, owner: Owner, view: np.ndarray, value: Any, value_slot: int | None) -> None:
         """Record that the region which `view` shows of the owner now holds `value`, the variable at `value_slot`."""
-        if view.size == 0:
-            return
         array, storage, before = owner
+        if view.size == 0 and view is not array:
+            return
         key = self.placed.use(self.recording, view)
         if key is not None:
             self.put_at(owner, array, key[0], value, value_slot, key[1])

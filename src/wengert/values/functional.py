@@ -16,6 +16,7 @@ from numpy.lib.stride_tricks import as_strided
 from wengert.errors import StaleTapeError
 from wengert.values.identity_set import Functions
 from wengert.values.keys import may_repeat
+from wengert.values.specs import fresh
 
 __all__ = [
     "DISPLAYS",
@@ -28,6 +29,7 @@ __all__ = [
     "getfield",
     "getitem",
     "iterations",
+    "length",
     "lens",
     "make_dict",
     "make_list",
@@ -36,6 +38,7 @@ __all__ = [
     "setitem",
     "setlens",
     "setpart",
+    "stopped",
     "strided_copy",
     "sumprod",
     "whole",
@@ -341,6 +344,40 @@ def as_index(number: float) -> np.int64:
         np.int64(2)
     """
     return np.int64(number)
+
+
+def stopped(x: Any) -> Any:
+    """Copy a number or array `x`; no derivative passes through the copy.
+
+    Parameters:
+        x (float | array): The value.
+    Returns:
+        float | array: The copy.
+    See Also:
+        stop_gradient, unseen
+
+    Examples:
+        >>> wg.grad(lambda x: x * wg.extend.stopped(x))(3.0)
+        3.0
+    """
+    return x.copy("K") if isinstance(x, np.ndarray) else fresh(x)
+
+
+def length(x: Any) -> float:
+    """Return the number of items along the first axis of `x` as a float; the length of a selection is recorded so.
+
+    Parameters:
+        x (array): The array.
+    Returns:
+        float: The length, an integer stored as a float.
+    See Also:
+        whole, as_index
+
+    Examples:
+        >>> wg.extend.length(np.zeros((3, 2)))
+        3.0
+    """
+    return float(len(x))
 
 
 def iterations(number: float) -> int:

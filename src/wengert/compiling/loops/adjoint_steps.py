@@ -123,26 +123,29 @@ class Segment:
         read: list[Any] = [op for op in within if op not in inside and not isinstance(op, Constant)]
         self.constants: list[Any] = [op for op in within if isinstance(op, Constant)]
         self.ints = [op for op in read if type(op.val) is int]
+        self.masks = [op for op in read if isinstance(op.val, np.ndarray) and op.val.dtype == bool]
         numbers = [op for op in read if is_inexact(op.val)]
-        if len(numbers) + len(self.ints) < len(read):
+        if len(numbers) + len(self.ints) + len(self.masks) < len(read):
             raise UnsupportedLoopError("a value that is not a number is read in a loop")
         if any(map(returns_parts, outside)):
             raise UnsupportedLoopError("a result in parts is read in a loop")
         self.wanted = [op for op in numbers if op in region.dependent]
         self.inputs = [*self.wanted, *[op for op in numbers if op not in region.dependent]]
         values = [op.val.copy("K") if isinstance(op.val, np.ndarray) else op.val * 1.0 for op in self.inputs]
-        values += [float(op.val) for op in self.ints]
+        values += [float(op.val) for op in self.ints] + [op.val.astype(float) for op in self.masks]
         # cotangents that are neither zero nor infinite, which a pullback might ask
         seeds = [np.ones_like(op.val) if isinstance(op.val, np.ndarray) else type(op.val)(1.0) for op in self.outputs]
         self.split(region.traces.trace(self.tape(), len(self.wanted), values, seeds))
 
     def tape(self) -> Tape:
-        """Return the calls as a tape of their own; integers that a loop counts are floats there."""
+        """Return the calls as a tape of their own; there, integers that a loop counts and bools are floats."""
         tape, new = Tape(), dict[Any, Any]()
         for op in self.constants:
             new[op] = tape.push(op.copy()) if isinstance(op.val, np.ndarray) else op.val
         for op in (*self.inputs, *self.ints):
             new[op] = tape.push(Input(float(op.val) if type(op.val) is int else op.val))
+        for op in self.masks:
+            new[op] = tape.push(mkcall(np.not_equal, tape.push(Input(op.val.astype(float))), 0.0))
         counted = {*self.ints}
         for op in self.ops:
             if not counted.isdisjoint([v.op for v in op.references()]) and not _takes_float(op):
@@ -174,6 +177,7 @@ class Segment:
 
     def run_forward(self, code: BodyCode, new: Environment) -> None:
         floats = [code.push(Call(float, [new[op]], val=float(op.val))) for op in self.ints]
+        floats += [code.call(np.ndarray.astype, new[op], np.float64) for op in self.masks]
         values = [*[new[op] for op in self.inputs], *floats]
         moved = self.moved = dict(zip(self.given, values, strict=True))
         for op in self.early:

@@ -51,7 +51,8 @@ def defer_reverse(
 ) -> Cotangents:
     """Run `reverse` now, and record it as one deferred Reverse op if possible."""
     end = max([slot for slot, _ in seeds], default=-1)
-    is_short = end - here.start < LEAST_ENTRIES and not _may_have_free_loop(recording, here, end)
+    may_change = recording.reads.lengths is not None or _may_have_free_loop(recording, here, end)  # type: ignore[union-attr]
+    is_short = end - here.start < LEAST_ENTRIES and not may_change
     if is_short or depth != 1 or not _is_replayable(recording, here, end):
         return reverse(recording, here, seeds, depth, consume, watching)
     materialise(recording, here.start, end + 1, written_only=True)

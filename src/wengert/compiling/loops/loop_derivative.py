@@ -8,7 +8,7 @@ adds to an item, and that of a store reads one. So a loop over an array takes ti
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,21 +57,35 @@ class _Region:
         self.traces = traces
         self.dependent = dependents(ops, active).intersection([*active, *_useful(ops, results)])
         self.readers = Counter([v.op for v in (*references([*results]), *[v for op in ops for v in op.references()])])
+        self.copied: set[Any] = set()  # arrays without a derivative that several steps read
+        while more := self.plan(ops):
+            self.copied |= more
+        self.steps = [make(of, self) for make, of in self.planned]
+
+    def plan(self, ops: Sequence[Op]) -> set[Any]:
+        """Plan the steps; return the arrays without a derivative that a segment makes and others read."""
         self.fields: dict[Any, list[Any]] = {}  # of calls of loops: the ops that take a part of their results
-        self.steps: list[Any] = []
+        self.planned: list[tuple[Callable[..., Any], Any]] = []
         self.segment: dict[Any, None] = {}
         for op in ops:
             self.add(op)
         self.end_segment()
+        found = set()
+        for make, of in self.planned:
+            if make is Segment:
+                within = Counter([v.op for op in of for v in op.references()])
+                arrays = [op for op in of if isinstance(op.val, np.ndarray) and not is_inexact(op.val)]
+                found.update([op for op in arrays if self.readers[op] > within[op]])
+        return found
 
     def add(self, op: Any) -> None:
-        """Add the next op to a step."""
+        """Plan the step of the next op."""
         read: list[Any] = [v.op for v in op.references()]
         is_part = getattr(op, "fn", None) is functional.getfield and read[0] in self.segment
         if op not in self.dependent and not is_part:
             if not self.segment.keys().isdisjoint(read):
                 self.end_segment()
-            self.steps.append(CopiedOp(op))
+            self.planned.append((CopiedOp, op))
             return
         if op.fn is functional.getfield and read and read[0] in self.fields:
             self.fields[read[0]].append(op)
@@ -80,21 +94,22 @@ class _Region:
         else:
             if not self.segment.keys().isdisjoint(read):
                 self.end_segment()
-            self.steps.append(make(op, self))
+            self.planned.append((make, op))
 
     def step_for(self, op: Call) -> Any:
         """Return the class of the step that is made for an op alone; None if it joins the segment."""
         if type(op.fn) is Loop:
             self.fields[op] = []
             return LoopCall
-        if op.guard or not (is_inexact(op.val) or isinstance(op.val, np.ndarray | list) or returns_parts(op)):
+        is_scalar = not (is_inexact(op.val) or isinstance(op.val, np.ndarray | list) or returns_parts(op))
+        if op in self.copied or op.guard or is_scalar:
             return CopiedOp  # a guard, the test of a branch, or what they read
         return KeyedCall if info(op.fn).name in KEYED else None
 
     def end_segment(self) -> None:
         """End the segment of calls that are differentiated together."""
         if self.segment:
-            self.steps.append(Segment([*self.segment], self))
+            self.planned.append((Segment, [*self.segment]))
             self.segment = {}
 
     def is_active(self, v: Any) -> bool:

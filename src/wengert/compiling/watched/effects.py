@@ -48,6 +48,11 @@ class Learned:
         self.no_records: set[Any] = set()  # the lines of loops whose items, dictionaries or objects, are as they are
         self.unlifted: set[Any] = set()  # the loops whose counters are constants, since they are used as such
         self.depths: set[Any] = set()  # loops, the lists that they append to, and how many last items counters index
+        self.selected: dict[Any, tuple[int, ...]] = {}  # the lengths of the last trace's selections, by their lines
+        self.varying: set[Any] = set()  # the lines whose selections had other lengths in an earlier trace
+        self.may_select = True
+        self.selects = False  # whether the number of items that a mask chooses has changed
+        self.measures = True  # whether the tape then computes the lengths of such selections
         self.waits = 0  # how many traces have filled a cache of the function
 
     def note_changes(self, integers: set[str]) -> None:
@@ -55,6 +60,16 @@ class Learned:
         self.changes.update(integers)
         if self.may_count:
             self.counted.update([name for name in integers if self.changes[name] > 1])
+
+    def note_selections(self, lengths: dict[Any, tuple[int, ...]]) -> set[Any]:
+        """Note the lengths of the selections of a trace, by lines; return the lines where they vary."""
+        self.varying |= {line for line, found in lengths.items() if self.selected.get(line, found) != found}
+        self.selected = self.selected | lengths
+        return self.varying
+
+    def select_no_more(self) -> None:
+        """Guard the lengths of all selections from now on."""
+        self.selects = self.may_select = False
 
     def count_no_more(self) -> None:
         """Guard all integers from now on: the function does more with one than the tape can record."""
@@ -72,6 +87,9 @@ class Learned:
             if not known.issuperset(things):
                 known.update(things)
                 return True
+        if self.selects and self.measures:
+            self.measures = False
+            return True
         did, self.reads_tables, self.may_read_tables = self.reads_tables, False, False
         return did
 
@@ -82,7 +100,7 @@ class Learned:
     @property
     def needs_counters(self) -> bool:
         """Whether the next trace computes with symbolic integers."""
-        return bool(self.counted or self.grown)
+        return bool(self.counted or self.grown or self.selects)
 
     def __len__(self) -> int:
         return len(self.counted) + len(self.grown) + len(self.constants) + self.waits

@@ -151,6 +151,13 @@ class StateWalk:
         kinds = frozenset(fixed), positions, frozenset(self.given), frozenset(past), frozenset(unread)
         return LoopState(forms, tuple(self.slots), *kinds)
 
+    def spec(self, value: Any) -> Any:
+        """Return the static type of a traced value; a selection may have any length."""
+        spec, lengths = static_spec(value), self.heads.reads.lengths
+        if lengths is None or not lengths.may_select(value):
+            return spec
+        return spec._replace(shape=(-1, *spec.shape[1:]))
+
     def form(self, value: Any) -> Any:
         """Return the form of a value. Code cannot distinguish states with equal forms in the same order."""
         self.heads.seen += 1
@@ -163,7 +170,7 @@ class StateWalk:
                 self.given.append(len(self.slots))
             self.slots.append(slot)
             value = self.heads.retyped.get(slot, value)
-            return (type(value), static_spec(value), *(self.memory(value) if isinstance(value, np.ndarray) else ()))
+            return (type(value), self.spec(value), *(self.memory(value) if isinstance(value, np.ndarray) else ()))
         if isinstance(value, (float, complex, np.generic)):
             return constant_key(value)
         if t is range or t is slice:

@@ -120,6 +120,7 @@ class Reads(Inputs):
         self.guarded_errors: dict[int, Any] = {}  # AttributeErrors for which `guard_absence` was called, by id
         self.clock_places, self.asks_time_again = set[Any](), False  # where clocks are read; if one is at a place twice
         self.heads = Heads(self)
+        self.lengths: Any = None  # the lengths of selections, if the tape computes those
         self.tables = Tables(self)
 
     def accessor_of(self, thing: Any) -> str | None:

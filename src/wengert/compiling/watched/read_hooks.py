@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.watched.effects import Place, can_set, value_at
+from wengert.compiling.watched.lengths import MEASURING, measured
 from wengert.compiling.watched.outer_reads import MEMORY_ATTRIBUTES, Reads, give_up_at, reads_at, reads_here
 from wengert.compiling.watched.trusted import (
     belongs_to_user,
@@ -166,8 +167,11 @@ def watched_plain_getattr(obj: Any, name: str, /) -> Any:
 def _read_attribute(obj: Any, name: str, value: Any, site: Site | None) -> Any:
     """Guard an attribute that was read, and return its value in the trace."""
     t = type(obj)
-    if t is np.ndarray and name in MEMORY_ATTRIBUTES and (reads := reads_here()) is not None:
-        return reads.array_attribute(obj, name, value)
+    if t is np.ndarray and name in _WATCHED_OF_ARRAYS and (reads := reads_here()) is not None:
+        if reads.lengths is not None and name in MEASURING:
+            return measured(obj, reads.lengths, name)
+        if name in MEMORY_ATTRIBUTES:
+            return reads.array_attribute(obj, name, value)
     reads = None if t is np.ndarray or t is float else _reads_of(sys._getframe(2), site)
     if reads is None:
         frame = sys._getframe(2)
@@ -191,6 +195,9 @@ def _read_attribute(obj: Any, name: str, value: Any, site: Site | None) -> Any:
     if t is types.FunctionType:
         return value if is_born(obj) else reads.function_attribute(obj, name, value)
     return reads.object_attribute(obj, name, value)
+
+
+_WATCHED_OF_ARRAYS = MEASURING | MEMORY_ATTRIBUTES
 
 
 def _asking_frame(depth: int) -> Any:

@@ -15,6 +15,8 @@ import numpy as np
 from wengert.compiling.watched.effect_calls import is_effect
 from wengert.compiling.watched.effects import Sink
 from wengert.compiling.watched.hooks import WATCHING_HOOKS
+from wengert.compiling.watched.lengths import MEASURES, measured
+from wengert.compiling.watched.outer_reads import reads_here
 from wengert.compiling.watched.records import DictStandIn, is_stand_in, record_of, refuse_record
 from wengert.compiling.watched.symbolic_ints import (
     SymbolicInt,
@@ -219,8 +221,14 @@ def _counting_resolve(f: Any, site: Site | None = None) -> Any:
     if type(f) in _METHODS_OF_C:
         refuse_record(f.__self__, f"{callable_name(f)} is called on")
     resolved = WATCHING_HOOKS["resolve"](f, site)
-    if _runs_watched_code(f):
-        return resolved
+    lengths = _lengths()
+    if lengths is not None and (f is np.ones or f is np.zeros):
+        return lengths.filling(f, resolved if f is np.ones else _counting_call(f, resolved, None))
+    return resolved if _runs_watched_code(f) else _counting_call(f, resolved, lengths)
+
+
+def _counting_call(f: Any, resolved: Any, lengths: Any) -> Any:
+    """Return a callable without instrumented code that records or refuses its calls with counters."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if f in (isinstance, type, len) and args and is_stand_in(args[0]):
@@ -230,9 +238,38 @@ def _counting_resolve(f: Any, site: Site | None = None) -> Any:
             return resolved(*args, **kwargs)
         if f is len and type(args[0]) is Sink:
             return _length_of(args[0])
+        if lengths is not None and len(args) == 1 and type(args[0]) is np.ndarray and not kwargs:
+            if f in MEASURES:
+                return measured(args[0], lengths, f)
+            if f is np.count_nonzero and args[0].dtype == bool and (count := lengths.count(args[0])) is not None:
+                return count
         if not any(map(_contains_counter, args)) and not any(map(_contains_counter, kwargs.values())):
             return resolved(*args, **kwargs)
         return _call_with_counter(f, resolved, args) if not kwargs else refuse_counter(_called_on_counter(f))
+
+    return call if lengths is None else lengths.watched(f, call, _selections_given)
+
+
+def _selections_given(thing: Any) -> Iterator[Any]:
+    """Yield the arrays in an argument of a call, or the one whose method is called."""
+    owner = thing.__self__ if type(thing) in _METHODS_OF_C else thing
+    return _parts_with(lambda part: type(part) is np.ndarray, owner)
+
+
+def _lengths() -> Any:
+    """Return the lengths of the selections of this trace; None if the tape computes none."""
+    reads = reads_here()
+    return None if reads is None else reads.lengths
+
+
+def _fixing_lengths(hook: Any) -> Any:
+    """Return a hook that guards the length of a selection, its first operand."""
+
+    def call(x: Any, *others: Any) -> Any:
+        if type(x) is np.ndarray and (lengths := _lengths()) is not None:
+            STATE.site = others[-1]
+            lengths.fix(x)
+        return hook(x, *others)
 
     return call
 
@@ -382,7 +419,8 @@ COUNTING_HOOKS = {
     },
     **{name: _counting_compare(name, WATCHING_HOOKS[name]) for name in COMPARISONS},
     **{name: _counting_unary(fn, WATCHING_HOOKS[name]) for name, (fn, _) in UNARY.items()},
-    **{name: _counting_truth(WATCHING_HOOKS[name]) for name in ("truth", "not_")},
+    **{name: _fixing_lengths(_counting_truth(WATCHING_HOOKS[name])) for name in ("truth", "not_")},
+    "iterable": _fixing_lengths(WATCHING_HOOKS["iterable"]),
     **{
         name: _refusing_counters(WATCHING_HOOKS[name], _IDENTITY, lambda thing: type(thing) is SymbolicInt)
         for name in ("is_", "is_not")
@@ -391,10 +429,10 @@ COUNTING_HOOKS = {
         name: _refusing_counters(WATCHING_HOOKS[name], reason, _contains_counter)
         for name, reason in _REFUSED_HOOKS.items()
     },
-    **{name: _looking_up(name) for name in ("contains", "not_contains")},
+    **{name: _fixing_lengths(_looking_up(name)) for name in ("contains", "not_contains")},
     "mod": _counting_mod(_counting_binary(operator.mod, WATCHING_HOOKS["mod"])),
-    "format": _counting_format,
-    "convert": _counting_convert,
+    "format": _fixing_lengths(_counting_format),
+    "convert": _fixing_lengths(_counting_convert),
     "setitem": _counting_setitem,
     "getitem": _counting_getitem,
     "build_map": _counting_build_map,

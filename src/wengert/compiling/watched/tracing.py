@@ -8,9 +8,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from wengert.compiling.loops.deferred_reverse import defer_reverse
+from wengert.compiling.selections.whole_tapes import lengths_by_line, make_whole
 from wengert.compiling.watched.call_hooks import resolve_without_site
 from wengert.compiling.watched.effects import Learned, without_counters
 from wengert.compiling.watched.hooks import WATCHING_HOOKS
+from wengert.compiling.watched.lengths import SelectionLengths
 from wengert.compiling.watched.lifting import Lifts, RestartError, with_lifts
 from wengert.compiling.watched.loop_heads import Heads
 from wengert.compiling.watched.outer_reads import Reads
@@ -100,6 +102,8 @@ def trace_watched(
             reads.effects.watch_generator(rng)
         reads.heads.lifts = {key: kinds for key, kinds in (lifts or {}).items() if key not in learned.unlifted}
         reads.heads.restarts = restarts
+        if learned.selects:
+            reads.lengths = SelectionLengths(recording, learned.measures)
         if earlier is not None:
             reads.heads.follow(earlier)
         recording.enter, recording.reverse = resolve_without_site, defer_reverse
@@ -150,7 +154,9 @@ def _tape_of_trace(g: Any, reads: Reads, recording: Recording) -> Tape:
     kinds_stay(recording)
     materialise(recording, 0, len(recording.entries), written_only=True, constants_only=True)
     names = [*map(reads.describe, reads.inputs)]
-    return Tape.from_entries(recording.entries, tuple([Slot(slot) for slot in reads.slots]), names, g)
+    tape = Tape.from_entries(recording.entries, tuple([Slot(slot) for slot in reads.slots]), names, g)
+    varying = reads.effects.learned.note_selections(lengths_by_line(tape))
+    return tape if reads.lengths is None else make_whole(tape, varying)
 
 
 def _first_line(f: Any) -> Site | None:
@@ -202,7 +208,7 @@ def trace_with_restarts(
             lifts = error.lifts
             tried.append(lifts)
         except SymbolicIntError as error:
-            if not lifts:
+            if not lifts and not (learned.selects and learned.measures):
                 raise
             refusal = _why_refused(error) or refusal
             if not learned.reads_less(error):

@@ -1,0 +1,188 @@
+"""Compute selections such as x[mask] on all items, so that one code serves each number of chosen items.
+
+A selection is replaced by the whole array, in which the items that are not chosen are copies of a chosen one: where a
+function of the chosen items is defined, that of the others is, too. Sums leave the others out. The guard on the number
+of chosen items goes.
+
+A selection that is used in other ways stays as recorded, with its guard, and so do all that are made at its line.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+
+from wengert.compiling.guard_check import check_guards_kept, count_guards, outcome_key
+from wengert.compiling.ops import info
+from wengert.compiling.selections.calls import BEGINNING, TESTS, SelectionHandler, handler_of
+from wengert.compiling.selections.values import (
+    KeptAsRecordedError,
+    Selection,
+    SelectionCode,
+    chosen_lines,
+)
+from wengert.compiling.tape_rewriter import inputs_first
+from wengert.compiling.watched.marks import Head, Join
+from wengert.tape.ops import Call, Variable, value_of
+from wengert.values.sites import Site
+
+
+def lengths_by_line(tape: Any) -> dict[Site | None, tuple[int, ...]]:
+    """Return the lengths of the selections on a tape, by the lines that make them."""
+    found: dict[Site | None, tuple[int, ...]] = {}
+    for op in tape.calls:
+        if op.guard and op.fn is np.shape and op.val and _is_choice(op.args[0].op):
+            found[op.site] = (*found.get(op.site, ()), op.val[0])
+    return found
+
+
+def _is_choice(op: Any) -> bool:
+    return isinstance(op, Call) and info(op.fn).name in ("getitem", "getfield", "flatnonzero")
+
+
+def make_whole(tape: Any, lines: Collection[Site | None]) -> Any:
+    """Return a tape without the selections of these lines where possible, and without the guards on their lengths."""
+    lengths = lengths_by_line(tape)
+    kept = lengths.keys() - lines
+    while not kept.issuperset(lengths):
+        made = _WholeTape(tape, kept, {line: frozenset(found) for line, found in lengths.items() if line not in kept})
+        try:
+            with np.errstate(all="ignore"):
+                return check_guards_kept([*tape], made.run(), made.answered)
+        except KeptAsRecordedError as error:
+            if kept.issuperset(error.lines):
+                break
+            kept |= error.lines
+    return tape
+
+
+class _WholeTape(SelectionCode):
+    """The new tape: `table` has what stands for it in place of the variable of a selection.
+
+    The selections of the lines `kept` stay as recorded; those of the others have these `lengths`.
+    """
+
+    def __init__(self, tape: Any, kept: set[Site | None], lengths: Mapping[Site | None, frozenset[int]]) -> None:
+        super().__init__(tape)
+        self.kept, self.lengths, self.answered = kept, lengths, Counter[Any]()
+        self.read_by_marks: dict[Any, int] = {}  # how many variables
+        self.masks_at_heads: dict[Any, int] = {}  # of selections in the state of a loop
+
+    def run(self) -> Any:
+        """Return the new tape."""
+        for op in inputs_first(self.old):
+            if not isinstance(op, Call):
+                self.push(op)
+            elif op.guard:
+                self._guard(op)
+            else:
+                self._call(op)
+        self._refuse([self.old.result])
+        return self.finished()
+
+    def _call(self, op: Call) -> None:
+        handler, selections = handler_of(op), self._selections(op.references())
+        made = None
+        if selections or (handler in BEGINNING and op.site not in self.kept):
+            made = handler and self._handled(op, handler)
+            if (made is None and selections) or (made is not None and not _may_stand_for(made, op.val)):
+                raise KeptAsRecordedError(chosen_lines([*selections, made]) or frozenset([op.site]))
+        if made is None:
+            self._copy(op)
+        else:
+            self.table[op] = made
+
+    def _handled(self, op: Call, handler: SelectionHandler) -> Any:
+        args, kwargs = self._argument(op.args), {name: self._argument(a) for name, a in op.kwargs.items()}
+        try:
+            inspect.signature(handler).bind(self, op, *args, **kwargs)
+        except TypeError:  # another argument, such as `out`
+            return None
+        return handler(self, op, *args, **kwargs)
+
+    def _argument(self, a: Any) -> Any:
+        """Return what replaces an argument; a Mask for an array of bools."""
+        if type(a) in (tuple, list):
+            return type(a)(map(self._argument, a))
+        if type(a) is not Variable:
+            return a
+        op: Any = a.op
+        found = self.table[op]
+        is_mask = isinstance(op.val, np.ndarray) and op.val.dtype == bool and op.val.ndim
+        return self.mask(found) if is_mask and type(found) is Variable else found
+
+    def _guard(self, op: Call) -> None:
+        """Append a guard, or a mark; leave out one on the shape of a selection."""
+        selections = self._selections(op.references())
+        if not selections:
+            self.push(op)
+        elif op.fn is np.shape:
+            self.answered += count_guards([op])
+        elif isinstance(op.fn, Join):
+            self._join(op)
+        elif isinstance(op.fn, Head):
+            self._begin(op)
+        else:
+            handler = handler_of(op)
+            made: Any = self._handled(op, handler) if handler in TESTS else None
+            if made is None or outcome_key(value_of(made)) != outcome_key(op.val):
+                raise KeptAsRecordedError(chosen_lines(selections))
+            made.op.guard = True
+
+    def _begin(self, op: Call) -> None:
+        """Append a mark where an iteration begins; a selection that it changes has the same mask in all iterations."""
+        read: list[Any] = []
+        for k, v in enumerate(op.references()):
+            x = self.table[v.op]
+            if type(x) is Selection and self.masks_at_heads.setdefault((op.fn.loop, k), x.mask.number) == x.mask.number:
+                x = x.whole
+            read.append(x)
+        self._append_mark(op, read)
+
+    def _append_mark(self, op: Call, read: list[Any]) -> None:
+        if not all([type(x) is Variable for x in read]):
+            self._refuse(op.references())
+        self.table[op] = self.new.push(Call(op.fn, read, val=None, site=op.site, guard=True))
+
+    def _join(self, op: Call) -> None:
+        """Append a mark where paths join, with the arrays of which a selection is made in place of it."""
+        read: list[Any] = []
+        for v in op.references():
+            x = self.table[v.op]
+            read += [x.whole, x.mask.array] if type(x) is Selection else [x]
+        is_usual = self.read_by_marks.setdefault((op.fn.loop, op.fn.key), len(read)) == len(read)
+        self._append_mark(op, read if is_usual else [None])
+
+    def _copy(self, op: Call) -> None:
+        self.push(op)
+        if isinstance(op.val, np.ndarray):  # if no argument has such a length, it may be that of a selection
+            unexplained = {*op.val.shape} - {n for v in op.references() for n in np.shape(value_of(v))}
+            lines = frozenset([line for line, lengths in self.lengths.items() if not lengths.isdisjoint(unexplained)])
+            if lines:
+                raise KeptAsRecordedError(lines)
+
+    def _selections(self, variables: Any) -> list[Any]:
+        """Return what stands for the selections among these variables."""
+        found = [self.table[v.op] for v in variables]
+        parts = [x for each in found for x in (each if type(each) is tuple else (each,))]
+        return [x for x in parts if type(x) is not Variable]
+
+    def _refuse(self, variables: Any) -> None:
+        """Keep the selections among these variables as recorded."""
+        if selections := self._selections(variables):
+            raise KeptAsRecordedError(chosen_lines(selections))
+
+
+def _may_stand_for(made: Any, value: Any) -> bool:
+    """Whether what stands for a value has its type, and its shape but for the length of a selection."""
+    if type(made) not in (Selection, Variable):
+        return True
+    found = value_of(made.whole if type(made) is Selection else made)
+    of_items = len(made.mask.shape) if type(made) is Selection else 0
+    is_alike = np.shape(found)[of_items:] == np.shape(value)[of_items > 0 :]
+    is_alike &= getattr(found, "dtype", None) == getattr(value, "dtype", None)
+    return is_alike and type(found) is type(value)

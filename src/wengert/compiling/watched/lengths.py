@@ -1,0 +1,135 @@
+"""Lengths of selections such as x[mask], as symbolic integers: one trace serves each number of chosen items."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from wengert.compiling.watched.symbolic_ints import SymbolicInt, record_integer_call, symbolic_int
+from wengert.compiling.watched.watchable import ATOMS
+from wengert.recording.decisions import guard
+from wengert.recording.primitives import ruled
+from wengert.recording.record import record_call
+from wengert.recording.recording import STATE, Recording, flat_slots
+from wengert.recording.slots import holds_traced, slot_of
+from wengert.values.functional import length
+from wengert.values.identity_set import Functions
+from wengert.values.trees import is_container
+
+MEASURING = {"shape", "size", "nbytes", "__len__", "flat"}
+"""Attributes of an array that tell its length."""
+MEASURES = Functions(len, np.shape, np.size)
+"""Functions that return the length, the shape or the size of an array."""
+_OF_ANY_LENGTH = (np.dtype, type)
+
+
+class SelectionLengths:
+    """The lengths of the selections of a recording, which the tape computes if they `are_symbolic`."""
+
+    def __init__(self, recording: Recording, are_symbolic: bool) -> None:
+        self.recording, self.are_symbolic = recording, are_symbolic
+        self._seen, self._known = 0, dict[int, frozenset[int]]()
+        self._measured: dict[int, tuple[Any, np.ndarray]] = {}  # symbolic lengths, and vectors of these lengths
+
+    def filling(self, f: Any, call: Callable[..., Any]) -> Any:
+        """Return `call`, np.zeros or np.ones, which takes symbolic lengths of vectors, too."""
+        like = np.zeros_like if f is np.zeros else np.ones_like
+
+        def fill(*args: Any, **kwargs: Any) -> Any:
+            shape = args[0] if len(args) == 1 and not kwargs else None
+            number = shape[0] if type(shape) is tuple and len(shape) == 1 else shape
+            made, x = self._measured.get(id(number), (None, None))
+            if x is None or made is not number or x.ndim != 1:
+                return call(*args, **kwargs)
+            return record_call(ruled(like), (x, np.float64), {})
+
+        return fill
+
+    def of_slot(self, slot: int) -> frozenset[int]:
+        """Return the lengths of the selections with which the entry at a slot computes."""
+        entries, known = self.recording.entries, self._known
+        for k in range(self._seen, len(entries)):
+            entry = entries[k]
+            if entry is None:
+                continue
+            read = frozenset().union(*[known[at] for at in flat_slots(entry[2]) if at in known])
+            if entry[0].kind == "guard" and entry[0].fn is np.shape and entry[1]:
+                known[entry[2][0]] = known.get(entry[2][0], frozenset()) | {entry[1][0]}
+            elif read:
+                known[k] = read
+        self._seen = len(entries)
+        return known.get(slot, frozenset())
+
+    def may_select(self, x: Any) -> bool:
+        """Whether a value may be a selection, or be computed with one."""
+        slot = slot_of(self.recording, x) if type(x) is np.ndarray else None
+        return slot is not None and not self.of_slot(slot).isdisjoint(x.shape)
+
+    def shape_of(self, x: np.ndarray) -> tuple[Any, ...]:
+        """Return the shape of an array, with a symbolic length if the array may be a selection."""
+        slot = slot_of(self.recording, x)
+        if slot is None or not self.may_select(x):
+            return x.shape
+        if self.are_symbolic and STATE.recording is self.recording and not self.of_slot(slot).intersection(x.shape[1:]):
+            made = symbolic_int(self.recording, record_call(ruled(length), (x,), {}))
+            self._measured[id(made)] = made, x
+            return made, *x.shape[1:]
+        self.fix(x)
+        return x.shape
+
+    def count(self, mask: np.ndarray) -> Any:
+        """Return the number of true items, as np.count_nonzero does."""
+        if slot_of(self.recording, mask) is None or not self.are_symbolic or STATE.recording is not self.recording:
+            return None
+        total = record_call(ruled(np.sum), (mask,), {})
+        return symbolic_int(self.recording, record_call(ruled(float), (total,), {}))
+
+    def fix(self, x: Any) -> None:
+        """Guard the length of a value that may be a selection."""
+        slot = slot_of(self.recording, x) if self.may_select(x) else None
+        if slot is not None:
+            guard(self.recording, np.size, x, slot)
+
+    def watched(self, f: Any, call: Callable[..., Any], parts: Callable[[Any], Iterable[Any]]) -> Any:
+        """Return `call`, after which the lengths of selections are guarded from which it made untraced values.
+
+        `parts` yields the arrays in an argument.
+        """
+
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            given = [x for a in (*args, *kwargs.values(), f) for x in parts(a) if self.may_select(x)]
+            before = len(self.recording.entries)
+            made = call(*args, **kwargs)
+            if given and self._is_untraced(made, len(self.recording.entries) > before):
+                for x in given:
+                    self.fix(x)
+            return made
+
+        return checked
+
+    def _is_untraced(self, made: Any, is_recorded: bool) -> bool:
+        """Whether a result may depend on values of which the recording knows nothing."""
+        if isinstance(made, _OF_ANY_LENGTH):
+            return False
+        if made is None or type(made) in ATOMS or type(made) is np.bool_:
+            return not is_recorded
+        return slot_of(self.recording, made) is None and not (is_container(made) and holds_traced((made,)))
+
+
+def measured(x: np.ndarray, lengths: SelectionLengths, how: Any) -> Any:
+    """Return what a function of MEASURES, or an attribute of MEASURING, tells of an array."""
+    if how in MEASURES or how in ("shape", "size"):
+        shape = lengths.shape_of(x)
+        if how is len:
+            return shape[0]
+        if how is np.shape or how == "shape":
+            return shape
+        if not shape or type(shape[0]) is not SymbolicInt:
+            return x.size
+        return record_integer_call(operator.mul, shape[0], math.prod(shape[1:])) if shape[1:] else shape[0]
+    lengths.fix(x)
+    return getattr(x, how)
