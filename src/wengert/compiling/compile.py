@@ -18,6 +18,7 @@ from wengert.compiling.joining import agree_numerically, agree_on_sample, begin_
 from wengert.compiling.loops.lowering import find_reverse, warn_of_bug
 from wengert.compiling.loops.while_loops import is_head
 from wengert.compiling.native.tiering import load_compiler, require_compiler
+from wengert.compiling.selections.whole_tapes import lines_with_lengths
 from wengert.compiling.watched.around import fp_errors_key
 from wengert.compiling.watched.effects import Learned
 from wengert.compiling.watched.loop_heads import Heads
@@ -285,7 +286,9 @@ class CompiledFunction(Remade, Wrapper):
         Return it with the trace; if the trace has counters, and they free none, with another one without them.
         """
         given, settings = (*args, *kwargs.values()), (self._learned, self._may_be_native)
-        again, may_repeat = found if found.is_lifted else None, not (found.effects or found.reads.draws)
+        may_repeat = not (found.effects or found.reads.draws)
+        found = self._with_selections(found, args, kwargs, earlier) if may_repeat else found
+        again = found if found.is_lifted else None
         if may_repeat:
             again = trace_with_counters(self.wrapped, args, kwargs, found, *settings) or again
         entry = again and self._freeing_loops(again, found, given)
@@ -300,6 +303,22 @@ class CompiledFunction(Remade, Wrapper):
         if entry is None:
             found.reads.heads.retyped.restore(found.tape)
         return found, entry
+
+    def _with_selections(self, found: WatchedTrace, args: Any, kwargs: Any, earlier: Heads | None) -> WatchedTrace:
+        """Trace a call again, with selections of any length, if a mask in a loop chooses several numbers of items."""
+        lines = lines_with_lengths(found.tape) if found.reads.lengths is None and self._learned.may_select else ()
+        if not lines:
+            return found
+        self._learned.selects = True
+        self._learned.varying.update(lines)
+        try:
+            with warnings.catch_warnings(record=True):  # the first run issued them
+                again = trace_watched(self.wrapped, args, kwargs, None, earlier, self._learned, self._may_be_native)
+        except WengertError:
+            return found
+        finally:
+            SESSION.tidy()
+        return found if again.tape is None else again._replace(value=found.value)
 
     def _reproducing(
         self, make: Callable[[], CompiledTrace | None], found: WatchedTrace, given: tuple[Any, ...]

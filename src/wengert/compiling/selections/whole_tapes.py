@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.guard_check import check_guards_kept, count_guards, outcome_key
+from wengert.compiling.loops.adjoint_loops import dependents
+from wengert.compiling.loops.deferred_reverse import Reverse
 from wengert.compiling.ops import info
 from wengert.compiling.selections.calls import BEGINNING, TESTS, SelectionHandler, handler_of
 from wengert.compiling.selections.values import (
@@ -29,6 +31,7 @@ from wengert.compiling.tape_rewriter import inputs_first
 from wengert.compiling.watched.marks import Head, Join
 from wengert.tape.ops import Call, Variable, value_of
 from wengert.values.sites import Site
+from wengert.values.specs import is_inexact
 
 
 def lengths_by_line(tape: Any) -> dict[Site | None, tuple[int, ...]]:
@@ -38,6 +41,17 @@ def lengths_by_line(tape: Any) -> dict[Site | None, tuple[int, ...]]:
         if op.guard and op.fn is np.shape and op.val and _is_choice(op.args[0].op):
             found[op.site] = (*found.get(op.site, ()), op.val[0])
     return found
+
+
+def lines_with_lengths(tape: Any) -> set[Site | None]:
+    """Return the lines whose selections have several lengths on a tape, by masks that depend on its parameters."""
+    lines = {line for line, found in lengths_by_line(tape).items() if len({*found}) > 1}
+    if not lines:
+        return lines
+    active = {v.op for op in tape.calls if type(op.fn) is Reverse for v in op.args[: op.fn.inputs]}
+    active = dependents([*tape], active)
+    masks = [(op.site, v.op) for op in tape.calls if _is_choice(op) for v in op.references()]
+    return lines & {line for line, op in masks if op in active and not is_inexact(op.val)}
 
 
 def _is_choice(op: Any) -> bool:

@@ -49,7 +49,7 @@ class Learned:
         self.unlifted: set[Any] = set()  # the loops whose counters are constants, since they are used as such
         self.depths: set[Any] = set()  # loops, the lists that they append to, and how many last items counters index
         self.selected: dict[Any, tuple[int, ...]] = {}  # the lengths of the last trace's selections, by their lines
-        self.varying: set[Any] = set()  # the lines whose selections had other lengths in an earlier trace
+        self.varying: set[Any] = set()  # the lines whose selections have had several lengths
         self.may_select = True
         self.selects = False  # whether the number of items that a mask chooses has changed
         self.measures = True  # whether the tape then computes the lengths of such selections
