@@ -139,9 +139,29 @@ def neighbours(w, X, y):
     return t
 
 
+def chosen_again_and_again(w, X, y):
+    x = np.abs(X @ w)
+    weight, t = np.ones(len(x)), 0.0
+    for k in range(8):
+        x = x + 0.2 * w[0] ** 2 + 0.05 * k
+        alive = x < 3.0
+        t = t + np.sum(weight[~alive] * (x[~alive] - 3.0) ** 2)
+        x, weight = x[alive], weight[alive] * 0.9
+    return t + np.sum((x - 3.0) ** 2)
+
+
+def one_less_each_time(w, X, y):
+    x, n = X @ w, 0
+    while len(x) > 3 and n < 40:
+        x = x[np.abs(x) < np.abs(x).max()] * 1.01
+        n += 1
+    return np.sum(x**2)
+
+
 FUNCTIONS = [
     huber, mean_of_positive, pieces, indices, entropy, moments, mask_of_a_mask, rows, matrix, both_parts, elementwise,
-    histogram, writes_in_a_loop, groups_in_a_loop, until_none_is_left, neighbours,
+    histogram, writes_in_a_loop, groups_in_a_loop, until_none_is_left, neighbours, chosen_again_and_again,
+    one_less_each_time,
 ]  # fmt: skip
 
 

@@ -39,7 +39,8 @@ def lengths_by_line(tape: Any) -> dict[Site | None, tuple[int, ...]]:
     found: dict[Site | None, tuple[int, ...]] = {}
     for op in tape.calls:
         if op.guard and op.fn is np.shape and op.val and _is_choice(op.args[0].op):
-            found[op.site] = (*found.get(op.site, ()), op.val[0])
+            line = op.args[0].op.site
+            found[line] = (*found.get(line, ()), op.val[0])
     return found
 
 
@@ -62,11 +63,15 @@ def make_whole(tape: Any, lines: Collection[Site | None]) -> Any:
     """Return a tape without the selections of these lines where possible, and without the guards on their lengths."""
     lengths = lengths_by_line(tape)
     kept = lengths.keys() - lines
+    changing = set[Any]()
     while not kept.issuperset(lengths):
-        made = _WholeTape(tape, kept, {line: frozenset(found) for line, found in lengths.items() if line not in kept})
+        whole = {line: frozenset(found) for line, found in lengths.items() if line not in kept}
+        made = _WholeTape(tape, kept, whole, changing)
         try:
             with np.errstate(all="ignore"):
                 return check_guards_kept([*tape], made.run(), made.answered)
+        except _MaskChangesError:
+            continue
         except KeptAsRecordedError as error:
             if kept.issuperset(error.lines):
                 break
@@ -74,14 +79,22 @@ def make_whole(tape: Any, lines: Collection[Site | None]) -> Any:
     return tape
 
 
+class _MaskChangesError(Exception):
+    """A loop changes the mask of a selection in its state."""
+
+
 class _WholeTape(SelectionCode):
     """The new tape: `table` has what stands for it in place of the variable of a selection.
 
-    The selections of the lines `kept` stay as recorded; those of the others have these `lengths`.
+    The selections of the lines `kept` stay as recorded; those of the others have these `lengths`. The loops change the
+    masks of the variables `changing`.
     """
 
-    def __init__(self, tape: Any, kept: set[Site | None], lengths: Mapping[Site | None, frozenset[int]]) -> None:
+    def __init__(
+        self, tape: Any, kept: set[Site | None], lengths: Mapping[Site | None, frozenset[int]], changing: set[Any]
+    ) -> None:
         super().__init__(tape)
+        self.changing = changing
         self.kept, self.lengths, self.answered = kept, lengths, Counter[Any]()
         self.read_by_marks: dict[Any, int] = {}  # how many variables
         self.masks_at_heads: dict[Any, int] = {}  # of selections in the state of a loop
@@ -148,14 +161,22 @@ class _WholeTape(SelectionCode):
             made.op.guard = True
 
     def _begin(self, op: Call) -> None:
-        """Append a mark where an iteration begins; a selection that it changes has the same mask in all iterations."""
-        read: list[Any] = []
+        """Append a mark where an iteration begins; the masks that the loop changes are among the variables, too."""
+        read, masks = list[Any](), list[Any]()
         for k, v in enumerate(op.references()):
-            x = self.table[v.op]
-            if type(x) is Selection and self.masks_at_heads.setdefault((op.fn.loop, k), x.mask.number) == x.mask.number:
+            x, place = self.table[v.op], (op.fn.loop.key, k)
+            if type(x) is Selection:
+                if place in self.changing:
+                    masks.append(x.mask.array)
+                elif self.masks_at_heads.setdefault((op.fn.loop, k), x.mask.number) != x.mask.number:
+                    self.changing.add(place)
+                    raise _MaskChangesError
                 x = x.whole
+            elif place in self.changing:
+                x = None
             read.append(x)
-        self._append_mark(op, read)
+        end = len(read) - bool(op.fn.number)
+        self._append_mark(op, [*read[:end], *masks, *read[end:]])
 
     def _append_mark(self, op: Call, read: list[Any]) -> None:
         if not all([type(x) is Variable for x in read]):
@@ -173,8 +194,9 @@ class _WholeTape(SelectionCode):
 
     def _copy(self, op: Call) -> None:
         self.push(op)
-        if isinstance(op.val, np.ndarray):  # if no argument has such a length, it may be that of a selection
-            unexplained = {*op.val.shape} - {n for v in op.references() for n in np.shape(value_of(v))}
+        if isinstance(op.val, np.ndarray):  # the size of an array may be the length of a selection
+            parts = [part for a in (*op.args, *op.kwargs.values()) for part in (a if type(a) is tuple else (a,))]
+            unexplained = {n for n in parts if type(n) is int}.intersection(op.val.shape)
             lines = frozenset([line for line, lengths in self.lengths.items() if not lengths.isdisjoint(unexplained)])
             if lines:
                 raise KeptAsRecordedError(lines)

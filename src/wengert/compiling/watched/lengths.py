@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -65,8 +66,9 @@ class SelectionLengths:
         return known.get(slot, frozenset())
 
     def may_select(self, x: Any) -> bool:
-        """Whether a value may be a selection, or be computed with one."""
-        slot = slot_of(self.recording, x) if type(x) is np.ndarray else None
+        """Whether a value may be a selection, or be computed with one; not asked where nothing is recorded."""
+        is_asked = type(x) is np.ndarray and STATE.recording is not None
+        slot = slot_of(self.recording, x) if is_asked else None
         return slot is not None and not self.of_slot(slot).isdisjoint(x.shape)
 
     def shape_of(self, x: np.ndarray) -> tuple[Any, ...]:
@@ -74,7 +76,8 @@ class SelectionLengths:
         slot = slot_of(self.recording, x)
         if slot is None or not self.may_select(x):
             return x.shape
-        if self.are_symbolic and STATE.recording is self.recording and not self.of_slot(slot).intersection(x.shape[1:]):
+        is_plain = self.of_slot(slot).isdisjoint(x.shape[1:]) and not _is_asked_by_wengert()
+        if self.are_symbolic and STATE.recording is self.recording and is_plain:
             made = symbolic_int(self.recording, record_call(ruled(length), (x,), {}))
             self._measured[id(made)] = made, x
             return made, *x.shape[1:]
@@ -118,6 +121,18 @@ class SelectionLengths:
         if made is None or type(made) in ATOMS or type(made) is np.bool_:
             return not is_recorded
         return slot_of(self.recording, made) is None and not (is_container(made) and holds_traced((made,)))
+
+
+def _is_asked_by_wengert() -> bool:
+    """Whether a rule asks for a length: it would compute with it unrecorded."""
+    frame: Any = sys._getframe(1)
+    while _module_of(frame).startswith("wengert.compiling.watched."):
+        frame = frame.f_back
+    return _module_of(frame).startswith("wengert")
+
+
+def _module_of(frame: Any) -> str:
+    return str(frame.f_globals.get("__name__"))
 
 
 def measured(x: np.ndarray, lengths: SelectionLengths, how: Any) -> Any:
