@@ -139,7 +139,7 @@ class SelectionCode(TapeRewriter):
     def select(self, origin: Op, whole: Any, mask: Mask, lines: Lines) -> Selection:
         """Return the selection by a mask from an array, with copies of the last chosen item in place of all others."""
         shape, size = mask.shape, math.prod(mask.shape)
-        if not size:
+        if not size or type(value_of(whole)) is not np.ndarray or value_of(whole).dtype.kind not in "fcib":
             raise KeptAsRecordedError(lines)
         rows, rest = whole, np.shape(value_of(whole))[len(shape) :]
         if len(shape) > 1:

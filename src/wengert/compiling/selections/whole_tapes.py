@@ -19,10 +19,12 @@ import numpy as np
 from wengert.compiling.guard_check import check_guards_kept, count_guards, outcome_key
 from wengert.compiling.loops.adjoint_loops import dependents
 from wengert.compiling.loops.deferred_reverse import Reverse
+from wengert.compiling.loops.lowering import warn_of_bug
 from wengert.compiling.ops import info
 from wengert.compiling.selections.calls import BEGINNING, TESTS, SelectionHandler, handler_of
 from wengert.compiling.selections.values import (
     KeptAsRecordedError,
+    Lines,
     Selection,
     SelectionCode,
     chosen_lines,
@@ -63,7 +65,7 @@ def make_whole(tape: Any, lines: Collection[Site | None]) -> Any:
     """Return a tape without the selections of these lines where possible, and without the guards on their lengths."""
     lengths = lengths_by_line(tape)
     kept = lengths.keys() - lines
-    changing = set[Any]()
+    changing: dict[Any, Lines] = {}
     while not kept.issuperset(lengths):
         whole = {line: frozenset(found) for line, found in lengths.items() if line not in kept}
         made = _WholeTape(tape, kept, whole, changing)
@@ -76,6 +78,9 @@ def make_whole(tape: Any, lines: Collection[Site | None]) -> Any:
             if kept.issuperset(error.lines):
                 break
             kept |= error.lines
+        except Exception as error:
+            warn_of_bug(error)
+            break
     return tape
 
 
@@ -87,16 +92,20 @@ class _WholeTape(SelectionCode):
     """The new tape: `table` has what stands for it in place of the variable of a selection.
 
     The selections of the lines `kept` stay as recorded; those of the others have these `lengths`. The loops change the
-    masks of the variables `changing`.
+    masks of the variables `changing`, chosen at these lines.
     """
 
     def __init__(
-        self, tape: Any, kept: set[Site | None], lengths: Mapping[Site | None, frozenset[int]], changing: set[Any]
+        self,
+        tape: Any,
+        kept: set[Site | None],
+        lengths: Mapping[Site | None, frozenset[int]],
+        changing: dict[Any, Lines],
     ) -> None:
         super().__init__(tape)
         self.changing = changing
         self.kept, self.lengths, self.answered = kept, lengths, Counter[Any]()
-        self.read_by_marks: dict[Any, int] = {}  # how many variables
+        self.read_by_marks: dict[Any, tuple[int, Lines]] = {}  # how many variables, and where these were chosen
         self.masks_at_heads: dict[Any, int] = {}  # of selections in the state of a loop
 
     def run(self) -> Any:
@@ -169,11 +178,11 @@ class _WholeTape(SelectionCode):
                 if place in self.changing:
                     masks.append(x.mask.array)
                 elif self.masks_at_heads.setdefault((op.fn.loop, k), x.mask.number) != x.mask.number:
-                    self.changing.add(place)
+                    self.changing[place] = x.lines
                     raise _MaskChangesError
                 x = x.whole
             elif place in self.changing:
-                x = None
+                raise KeptAsRecordedError(self.changing[place])
             read.append(x)
         end = len(read) - bool(op.fn.number)
         self._append_mark(op, [*read[:end], *masks, *read[end:]])
@@ -189,8 +198,11 @@ class _WholeTape(SelectionCode):
         for v in op.references():
             x = self.table[v.op]
             read += [x.whole, x.mask.array] if type(x) is Selection else [x]
-        is_usual = self.read_by_marks.setdefault((op.fn.loop, op.fn.key), len(read)) == len(read)
-        self._append_mark(op, read if is_usual else [None])
+        lines = chosen_lines(self._selections(op.references()))
+        usual, others = self.read_by_marks.setdefault((op.fn.loop, op.fn.key), (len(read), lines))
+        if len(read) != usual:
+            raise KeptAsRecordedError(lines | others)
+        self._append_mark(op, read)
 
     def _copy(self, op: Call) -> None:
         self.push(op)
