@@ -80,7 +80,6 @@ def entered(monkeypatch: pytest.MonkeyPatch) -> set[Any]:
     """The functions whose code would be exchanged: here none is."""
     functions: set[Any] = set()
     monkeypatch.setattr(decide, "swap_in", functions.add)
-    monkeypatch.setattr(calls, "swap_in", functions.add)  # of what was decided on before
     monkeypatch.setattr(decide, "copy_function", lambda f, code: types.FunctionType(code, {}, closure=f.__closure__))
     monkeypatch.setattr(decide, "twin_of", lambda code, deep: code)
     monkeypatch.setattr(code_swap, "_swap_in_function", lambda f, sees_result, lazily=True: None)

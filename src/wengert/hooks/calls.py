@@ -13,9 +13,18 @@ import weakref
 from functools import partial
 from typing import Any
 
-from wengert.hooks.code_swap import HOOKS, swap_in
+from wengert.hooks.code_swap import HOOKS
 from wengert.hooks.data_reads import reading
-from wengert.hooks.decide import HASHABLE, INSTRUMENTED, INSTRUMENTED_OBJECT, SWAPPED_IN_PLACE, decide, decide_method
+from wengert.hooks.decide import (
+    ENTERED_COPY,
+    HASHABLE,
+    INSTRUMENTED,
+    INSTRUMENTED_OBJECT,
+    OWN_FUNCTION,
+    SWAPPED_IN_PLACE,
+    decide,
+    decide_method,
+)
 from wengert.hooks.generated import bind_hooks
 from wengert.hooks.items import ERROR_CONTEXTS
 from wengert.hooks.lookups import kept_recording
@@ -52,8 +61,8 @@ rules.when_imported("numpy.random", "wengert.hooks.standins.numpy_draws")
 rules.when_imported("random", "wengert.hooks.standins.python_draws")
 rules.when_imported("csv", "wengert.hooks.standins.csv_writers")
 
-_swapped_in_place: dict[int, Any] = {}
-"""Functions whose Decision is SWAPPED_IN_PLACE, by id, with what that depends on: code, version of rules, module."""
+_decisions: dict[int, Any] = {}
+"""Decisions on functions that hold no reference to them, by id, with what they depend on: code, rules and module."""
 _resolved: dict[Any, Any] = {}
 """The cache of resolved callables that stay valid across traces, until a rule changes.
 
@@ -120,24 +129,26 @@ def resolve_function(f: types.FunctionType) -> Any:
 
 def resolve_without_context(f: types.FunctionType, by_rule: bool = True) -> Any:
     """Resolve a Python function under no context: to its recorder (`by_rule`) or its twin."""
-    code, known = f.__code__, _swapped_in_place.get(id(f))
+    code, known = f.__code__, _decisions.get(id(f))
     if code.co_filename in _ERROR_CONTEXT_FILES and kept_recording() is not None:
         _guard_fp_errors()
     if by_rule and known is not None and known[0] is code and known[1] == rules.version and known[2] == f.__module__:
-        swap_in(f)
-        twin: Any = f
+        decision = known[3]
     else:
         decision = decide(f, by_rule)
-        if decision is SWAPPED_IN_PLACE and by_rule:
-            gone: Any = partial(_swapped_in_place.pop, id(f))  # the dead reference becomes the default of `pop`
-            _swapped_in_place[id(f)] = code, rules.version, f.__module__, weakref.ref(f, gone)
-        twin = decision.of(f)
-        if decision is INSTRUMENTED:  # this trace may have made it; the cache must not keep it alive
-            return _compiled_or(twin, f) if by_rule else twin
+        if by_rule and any([decision is each for each in _PERMANENT]):
+            gone: Any = partial(_decisions.pop, id(f))  # the dead reference becomes the default of `pop`
+            _decisions[id(f)] = code, rules.version, f.__module__, decision, weakref.ref(f, gone)
+    twin = decision.of(f)
+    if decision is INSTRUMENTED:  # this trace may have made it; the cache must not keep it alive
+        return _compiled_or(twin, f) if by_rule else twin
     twin = _compiled_or(twin, f) if by_rule else twin
     if f.__closure__ is None and STATE.recording is not None and STATE.recording.context is None:
         twins[f] = twin
     return twin
+
+
+_PERMANENT = (SWAPPED_IN_PLACE, OWN_FUNCTION, ENTERED_COPY)
 
 
 def _compiled_or(twin: Any, f: types.FunctionType) -> Any:

@@ -158,10 +158,10 @@ def _decide_function(f: types.FunctionType, by_rule: bool) -> Decision:
     if is_ours and getattr(f, "by_hand", False):
         return _CALLS_RULE_BY_HAND
     if is_ours and not is_entered(f):
-        return _OWN_FUNCTION
+        return OWN_FUNCTION
     if home in MODULE_DECISIONS and not is_ours:
         return MODULE_DECISIONS[home]
-    return _ENTERED_COPY if has_rule or is_ours or home in LIBRARIES else SWAPPED_IN_PLACE
+    return ENTERED_COPY if has_rule or is_ours or home in LIBRARIES else SWAPPED_IN_PLACE
 
 
 def _refuse_traced(f: types.FunctionType) -> Any:
@@ -193,7 +193,7 @@ def _instrumented_copy(f: types.FunctionType) -> types.FunctionType:
     return copy_function(f, twin_of(code_of(f), False))
 
 
-_OWN_FUNCTION = native_call("It is wengert's own function, which records what it computes.")
+OWN_FUNCTION = native_call("It is wengert's own function, which records what it computes.")
 _CALLS_RULE_BY_HAND = opaque_call("It calls a rule by hand; the rule's operations are not recorded.", _refuse_traced)
 INSTRUMENTED = Decision(Kind.ENTERED, "It is written in Python and already instrumented.", same_callable)
 INSTRUMENTED_OBJECT = Decision(
@@ -202,7 +202,7 @@ INSTRUMENTED_OBJECT = Decision(
 SWAPPED_IN_PLACE = Decision(
     Kind.ENTERED, "It is written in Python: while a trace lasts it runs instrumented code.", _swapped_in
 )
-_ENTERED_COPY = Decision(
+ENTERED_COPY = Decision(
     Kind.ENTERED,
     "It is written in Python; a copy is instrumented, since untraced code calls it too.",
     _instrumented_copy,
