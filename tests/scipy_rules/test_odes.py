@@ -923,6 +923,35 @@ def test_a_solution_whose_errors_grow(method: str) -> None:
     np.testing.assert_allclose(found, wanted, rtol=1e-4)
 
 
+SPANS = {"forward": ([0.0, 3.0, 7.0], {}), "backward": ([0.0, -1.0], {}), "by first step": ([0.1, 5.0], {"h0": 1e-3})}
+
+
+@pytest.mark.parametrize(("times", "words"), SPANS.values(), ids=SPANS)
+def test_the_right_hand_side_of_odeint_runs_once_more(times: list[float], words: dict[str, Any]) -> None:
+    """The second call of odeint, for the values between its steps, gets the slopes of the first."""
+
+    def end(a):
+        return integrate.odeint(hunt, Y, times, (a, 0.4), tfirst=True, rtol=1e-9, atol=1e-9, **words)[-1, 0]
+
+    with Counted(hunt) as plain:
+        end(1.1)
+    with Counted(hunt) as traced:
+        slope = wg.grad(end)(1.1)
+    assert traced.calls <= plain.calls + 1
+    assert slope == pytest.approx((end(1.1 + 1e-5) - end(1.1 - 1e-5)) / 2e-5, rel=1e-4)
+
+
+@pytest.mark.parametrize(("start", "same"), [(0.0, -1.0), (2.3, recorded.SAME)])
+def test_odeint_that_may_take_other_steps(start: float, same: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then its second call calls the right-hand side."""
+
+    def end(a):
+        return integrate.odeint(hunt, Y, [start, 5.0], (a, 0.4), tfirst=True, rtol=1e-9, atol=1e-9)[-1, 0]
+
+    monkeypatch.setattr(recorded, "SAME", same)
+    assert wg.grad(end)(1.1) == pytest.approx((end(1.1 + 1e-5) - end(1.1 - 1e-5)) / 2e-5, rel=1e-4)
+
+
 @pytest.mark.parametrize("counts", [False, True])
 def test_odeint_with_its_longest_step(counts: bool) -> None:
     """A pulse at t = 5, which hmax= makes the solver see: y = a ∫ exp(-100 (s - 5)²) ds = a √π / 10."""
@@ -1109,3 +1138,44 @@ def test_solutions_have_the_memory_order_of_scipy(method: str, t_eval: Any) -> N
     value = total(1.1)
     assert wg.value_and_grad(total)(1.1)[0] == value
     assert strides[0] == strides[1]
+
+
+@pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853"])
+@pytest.mark.parametrize("start", [Y, Y * (1.0 + 0.3j)], ids=["real", "complex"])
+def test_solutions_have_the_bits_of_scipy(method: str, start: Any) -> None:
+    """At the steps, at other times, and at events."""
+
+    def solved(a):
+        words = {"t_eval": np.linspace(0.0, 8.0, 23), "dense_output": True, "args": (a, 0.4), "rtol": 1e-7}
+        crossing = lambda t, y, a, b: np.abs(y[0]) - 2.5
+        found = integrate.solve_ivp(hunt, (0.0, 8.0), start, method, events=crossing, **words)
+        kept.append((found.y, found.sol(1.234), found.sol([0.5, 7.0]), found.t_events[0], found.y_events[0]))
+        return np.sum(np.abs(found.y))
+
+    kept: list[Any] = []
+    assert solved(1.1) == wg.value_and_grad(solved)(1.1)[0]
+    for wanted, found in zip(*kept, strict=True):
+        assert wanted.size
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("method", ["odeint", "BDF", "Radau", "LSODA"])
+def test_a_jacobian_that_writes_into_an_array(method: str) -> None:
+    """The factor of a is the array's number before the solver runs, 2."""
+
+    def f(a):
+        buffer = np.array([2.0])
+        product = np.sum(a * buffer)
+
+        def jacobian(t, y):
+            buffer[0] = 7.0
+            return [[-1.0]]
+
+        if method == "odeint":
+            end = integrate.odeint(lambda t, y: -a * y, [1.0], [0.0, 50.0], tfirst=True, Dfun=jacobian)[-1, 0]
+        else:
+            end = integrate.solve_ivp(lambda t, y: -a * y, (0.0, 50.0), [1.0], method, jac=jacobian).y[0, -1]
+        assert buffer[0] == 7.0
+        return product + 0.0 * end
+
+    assert wg.grad(f)(1.0) == 2.0

@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 from scipy import integrate
 
-from wengert.extend import NotConvergedWarning, as_written, directly, grad, is_traced, order, unseen, with_value
+from wengert.extend import (
+    NotConvergedWarning,
+    Sealed,
+    as_written,
+    directly,
+    grad,
+    is_traced,
+    order,
+    unseen,
+    with_value,
+)
 from wengert_rules.scipy.arguments import unpacked
 from wengert_rules.scipy.integrate.paths import (
     LinearPath,
@@ -30,28 +40,64 @@ SHARES = tuple([0.75**k for k in range(20)])
 """The shares of the steps of a failed integration that are tried: the last ones are too short and steep."""
 
 
+class UnwatchedCall(Sealed):
+    """A call of a solver whose right-hand side has been traced, for `unseen`.
+
+    What the right-hand side and events change is put back, so no search for that is needed. Other functions are
+    arguments of `run`, where `unseen` searches them.
+    """
+
+    def __init__(self, f: Any, *args: Any) -> None:
+        self.f, self.args = f, args
+
+    def run(self, *searched: Any) -> Any:
+        return self.f(*self.args)
+
+
 def along_steps(call: dict[str, Any]) -> Any:
     """The result of a call of solve_ivp, with derivatives along its steps; None if these do not serve the call."""
-    y0, method = np.asarray(call["y0"]), directly(method_of, call)
-    if method is None or y0.ndim != 1 or not y0.size:
+    y0, args = call["y0"], call["args"]
+    if not directly(is_initial_state, y0):
+        y0 = np.asarray(y0)
+        y0 = y0.astype(complex if np.iscomplexobj(y0) else float)
+    if args is not None and not isinstance(args, tuple):
+        try:
+            args = unpacked(args)
+        except TypeError:  # SciPy says what is wrong with them
+            return None
+    call = {**call, "y0": y0, "args": args}
+    if not directly(may_serve, call):
         return None
-    y0 = y0.astype(complex if np.iscomplexobj(y0) else float)
-    f = stages_of(call["fun"], call["args"], call["t_span"][0], y0, call["vectorized"])
+    f = stages_of(call["fun"], args, call["t_span"][0], y0, call["vectorized"])
     events = [] if f is None or call.get("events") is None else events_of(call, y0)
     if f is None or events is None:
         return None
-    call = {**call, "fun": as_written(call["fun"]), "method": method}
-    made = unseen(solved, f, y0, call, directly(asks_first_derivatives, call, y0))
+    made = unseen(directly(solving, f, events, call), call.get("jac"))
     if made is None:
         return None
-    found, steps, cut, call_on_constants, words = made
+    call, found, steps, cut, words = made
     if words is not None:
-        return directly(with_values, found, call_on_constants(values_along, y0, **words))
+        return directly(with_values, found, f.passed_to(values_along, y0, **words))
     path = path_along(f, steps, cut, y0, call, found)
     if path is None:
         return None
     times = event_times(found, events, path)
     return None if times is None else with_derivatives(found, call, path, times)
+
+
+def solving(f: Any, events: list[Any], call: dict[str, Any]) -> Any:
+    """Return the function that calls SciPy's solver."""
+    return UnwatchedCall(solved, f, events, call, asks_first_derivatives(call)).run
+
+
+def may_serve(call: dict[str, Any]) -> bool:
+    """Whether a call has a method of SciPy's and a vector of initial values."""
+    return is_initial_state(call["y0"]) and method_of(call) is not None
+
+
+def is_initial_state(y0: Any, *dtypes: Any) -> bool:
+    """Whether initial values are what SciPy makes of them: a vector of floats, or of complex numbers."""
+    return type(y0) is np.ndarray and y0.ndim == 1 and y0.size > 0 and y0.dtype in (dtypes or (float, complex))
 
 
 def method_of(call: dict[str, Any]) -> Any:
@@ -60,26 +106,28 @@ def method_of(call: dict[str, Any]) -> Any:
     return method if method in METHODS.values() else None
 
 
-def asks_first_derivatives(call: dict[str, Any], y0: Any) -> bool:
+def asks_first_derivatives(call: dict[str, Any]) -> bool:
     """Whether first derivatives of real values at constant times are all that is asked of a solution."""
-    is_plain = not call["dense_output"] and call.get("events") is None and not np.iscomplexobj(y0)
+    is_plain = not call["dense_output"] and call.get("events") is None and not np.iscomplexobj(call["y0"])
     return is_plain and order() == 1 and not is_traced((call["t_span"], call["t_eval"]))
 
 
-def solved(f: Any, y0: Any, call: dict[str, Any], by_linear_path: bool) -> Any:
-    """The result of SciPy's solver, its steps, the function that cuts them, f's `passed_to`, and keywords for it.
+def solved(f: Any, events: list[Any], call: dict[str, Any], by_linear_path: bool) -> Any:
+    """The call with plain functions, the result of SciPy's solver, its steps, and the function that cuts them.
 
-    None in place of the keywords if there is no linear path; None for all if these steps do not serve the call.
+    Behind them, the arguments of `values_along`, or None if there is no linear path. None for all if the functions
+    change something outside.
     """
+    call = {**call, "fun": as_written(call["fun"]), "method": method_of(call)}
     found, steps, cut = (recorded if call["method"] in TABLEAUX else recorded_paths)(**call)
-    if f.is_put_back() or ends_between(found, steps):
+    if any([g.is_put_back() for g in (f, *events)]) or ends_between(found, steps):
         return None
     if by_linear_path and found["status"] != FAILED and len(found["t"]) and (products := f.products()) is not None:
-        path: Any = path_along(f, steps, cut, y0, call, found, LinearPath)
+        path: Any = path_along(f, steps, cut, call["y0"], call, found, LinearPath)
         if path is not None:
             words = {"products": products, "at": LinearValues(path, call["t_eval"]), "values": found["y"]}
-            return found, steps, cut, f.passed_to, words
-    return found, steps, cut, f.passed_to, None
+            return call, found, steps, cut, words
+    return call, found, steps, cut, None
 
 
 def with_values(found: Any, y: Any) -> Any:

@@ -20,6 +20,7 @@ from wengert.extend import (
     WengertWarning,
     as_written,
     chosen_adjoint,
+    directly,
     is_traced,
     order,
     stands_for,
@@ -29,7 +30,7 @@ from wengert.extend import (
     with_value,
 )
 from wengert_rules.scipy.arguments import arguments, unpacked
-from wengert_rules.scipy.integrate.along_steps import along_steps, stages_of
+from wengert_rules.scipy.integrate.along_steps import UnwatchedCall, along_steps, is_initial_state, stages_of
 from wengert_rules.scipy.integrate.paths import LinearPath, LinearValues, path_on, values_along
 from wengert_rules.scipy.integrate.recorded import collocations, needed, solved_by_odeint
 from wengert_rules.scipy.integrate.sensitivities import by_equations
@@ -193,18 +194,20 @@ def warn_of_inaccuracy() -> None:
 @stands_for(integrate.odeint)
 def odeint(*given: Any, **words: Any) -> Any:
     call = arguments(integrate.odeint, given, words)
-    func, plain, at, args = call["func"], as_written(call["func"]), call["t"], call["args"]
-    y0 = np.atleast_1d(np.asarray(call["y0"], float))
-    relative, absolute = [1.49012e-8 if call[name] is None else call[name] for name in ("rtol", "atol")]
+    func, at, y0, args = call["func"], call["t"], call["y0"], call["args"]
+    if not directly(is_initial_state, y0, float):
+        y0 = np.atleast_1d(np.asarray(y0, float))
     f = func if call["tfirst"] else lambda t, y, *args: func(y, t, *args)
     stages = stages_of(f, args, at[0], y0)
-    by_path = order() == 1 and not is_traced(at)
-    alone = {**call, "func": plain}
-    values, details, times, values_at, linear = unseen(odeint_alone, alone, stages, y0, (relative, absolute), by_path)
+    alone, tolerances = {**call, "func": as_written(func)}, directly(tolerances_of, call)
+    made: Any = None
+    if stages is not None:
+        made = unseen(directly(solving_by_odeint, stages, alone, y0, tolerances), call["Dfun"])
+    is_pure = made is not None
+    values, details, times, values_at, linear = made if is_pure else (*unseen(solved_by_odeint, alone), None)
     if linear is not None:
         values = np.transpose(stages.passed_to(values_along, y0, values=np.transpose(values), **linear))
         return (values, details) if call["full_output"] else values
-    is_pure = stages is not None and not stages.has_changed()
     undo = None if is_pure else undoing(func, args, call["Dfun"])
     if (reached := unseen(rows_reached, values, details, at)) < len(at):
         formula = up_to(reached, call, of_arrays(f, args, y0))
@@ -212,16 +215,16 @@ def odeint(*given: Any, **words: Any) -> Any:
         path = None
         if is_pure:
             of_steps = np.concatenate([at[:1], times[1:-1], at[-1:]])
-            path = path_on(stages, unseen(collocations, times, values_at), y0, of_steps, (relative, absolute))
+            path = path_on(stages, unseen(collocations, times, values_at), y0, of_steps, tolerances)
         if path is not None:
             formula = path.between(at)
         else:
             f, knots = of_arrays(f, args, y0), [at[0], *times[1:].tolist()]
-            tolerances = float(np.max(relative)), np.max(absolute)
-            step, parts, _ = unseen(chosen, f, times, values_at, tolerances)
+            of_all = float(np.max(tolerances[0])), np.max(tolerances[1])
+            step, parts, _ = unseen(chosen, f, times, values_at, of_all)
             traced = between(step, f, knots, over(step, f, knots, y0, parts), times)
             formula = np.stack([y0, *[traced(t) for t in at[1:]]])
-        if not unseen(is_near, formula, values, relative, absolute):
+        if not unseen(is_near, formula, values, *tolerances):
             warn_of_inaccuracy()
     if undo is not None:
         undone_by(undo)
@@ -229,11 +232,28 @@ def odeint(*given: Any, **words: Any) -> Any:
     return (values, details) if call["full_output"] else values
 
 
-def odeint_alone(call: dict[str, Any], stages: Any, y0: Any, tolerances: tuple[Any, Any], by_path: bool) -> Any:
-    """The results of `solved_by_odeint`, and the arguments of `values_along`, or None if there are none."""
+def tolerances_of(call: dict[str, Any]) -> tuple[Any, Any]:
+    """The relative and the absolute tolerance of a call of `odeint`."""
+    relative, absolute = call["rtol"], call["atol"]
+    return 1.49012e-8 if relative is None else relative, 1.49012e-8 if absolute is None else absolute
+
+
+def solving_by_odeint(stages: Any, call: dict[str, Any], y0: Any, tolerances: tuple[Any, Any]) -> Any:
+    """Return the function that calls SciPy's odeint."""
+    by_linear_path = order() == 1 and not is_traced(call["t"])
+    return UnwatchedCall(along_odeint, stages, call, y0, tolerances, by_linear_path).run
+
+
+def along_odeint(stages: Any, call: dict[str, Any], y0: Any, tolerances: tuple[Any, Any], by_linear_path: bool) -> Any:
+    """The results of `solved_by_odeint`, and the arguments of `values_along`, or None if there are none.
+
+    None for all if the right-hand side changes something outside.
+    """
     values, details, times, values_at = found = solved_by_odeint(call)
-    at, products = np.asarray(call["t"], float), stages.products() if by_path and stages is not None else None
-    if products is None or stages.has_changed() or rows_reached(values, details, at) < len(at):
+    if stages.is_put_back():
+        return None
+    at, products = np.asarray(call["t"], float), stages.products() if by_linear_path else None
+    if products is None or rows_reached(values, details, at) < len(at):
         return *found, None
     of_steps = np.concatenate([at[:1], times[1:-1], at[-1:]])
     path: Any = path_on(stages, collocations(times, values_at), y0, of_steps, tolerances, LinearPath)
