@@ -10,13 +10,16 @@ from sampling import values
 
 import wengert as wg
 from wengert.sparse.csr import Csr
+from wengert_rules.scipy.integrate import linear_steps
 from wengert_rules.scipy.integrate.linear_steps import (
+    BandedMatrices,
     CollocationSteps,
     JacobiansByCode,
     LargeSteps,
     LinearSteps,
     SparseCollocationSteps,
     SparseJacobians,
+    SparseMatrices,
     changes,
     inverse_by_blocks,
     residuals_of_changes,
@@ -47,13 +50,21 @@ def without_factors() -> SparseCollocationSteps:
     return steps
 
 
+def not_in_bands() -> SparseCollocationSteps:
+    """The equations whose matrices have wide bands."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(linear_steps, "NARROW", 0)
+        return SparseCollocationSteps(RADAU_A, RADAU_A[-1], H, SPARSE, KNOWN)
+
+
 R, Y, WEIGHTS = values(9, 2), values(3, 4, 2), values(3, 4, 2, low=-1)
 CASES = {
     "explicit": (A, B, LinearSteps(A, B, H, J, KNOWN)),
     "implicit": (RADAU_A, RADAU_A[-1], CollocationSteps(RADAU_A, RADAU_A[-1], H, J, KNOWN)),
     "by code": (A, B, LargeSteps(A, B, H, JacobiansByCode(Products(), np.arange(6)[::-1]), KNOWN)),
     "sparse": (A, B, LargeSteps(A, B, H, SPARSE, KNOWN)),
-    "implicit and sparse": (RADAU_A, RADAU_A[-1], SparseCollocationSteps(RADAU_A, RADAU_A[-1], H, SPARSE, KNOWN)),
+    "implicit in bands": (RADAU_A, RADAU_A[-1], SparseCollocationSteps(RADAU_A, RADAU_A[-1], H, SPARSE, KNOWN)),
+    "implicit and sparse": (RADAU_A, RADAU_A[-1], not_in_bands()),
     "without factors": (RADAU_A, RADAU_A[-1], without_factors()),
 }
 
@@ -112,3 +123,17 @@ def test_inverses_by_blocks_with_an_almost_singular_pivot(pivot: float) -> None:
     blocks[0, 0] = np.diag([pivot - 1.0, 0.1, 0.2, 0.3])
     with pytest.raises((RuntimeError, np.linalg.LinAlgError)):
         inverse_by_blocks([[*row] for row in blocks])
+
+
+@pytest.mark.parametrize("kind", [SparseMatrices, BandedMatrices])
+def test_factors_of_matrices(kind: Any) -> None:
+    """Entries at one place are added; a matrix with a row of zeros is singular."""
+    rows, columns = np.array([0, 0, 1, 2, 2, 3, 3, 3]), np.array([0, 1, 1, 0, 2, 3, 1, 3])
+    entries, b = values(8), values(4, 3)
+    dense = np.zeros((4, 4))
+    np.add.at(dense, (rows, columns), entries)
+    factors = kind(rows, columns, 4).factorised(entries)
+    np.testing.assert_allclose(factors.solve(b, "N"), np.linalg.solve(dense, b))
+    np.testing.assert_allclose(factors.solve(b, "T"), np.linalg.solve(dense.T, b))
+    with pytest.raises(RuntimeError, match="singular"):
+        kind(rows, columns, 4).factorised(entries * (rows != 1))

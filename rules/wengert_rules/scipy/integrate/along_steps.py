@@ -75,9 +75,9 @@ def along_steps(call: dict[str, Any]) -> Any:
     made = unseen(directly(solving, f, events, call), call.get("jac"))
     if made is None:
         return None
-    call, found, steps, cut, words = made
+    call, found, steps, cut, call_on_constants, words = made
     if words is not None:
-        return directly(with_values, found, f.passed_to(values_along, y0, **words))
+        return directly(with_values, found, call_on_constants(values_along, y0, **words))
     path = path_along(f, steps, cut, y0, call, found)
     if path is None:
         return None
@@ -115,8 +115,8 @@ def asks_first_derivatives(call: dict[str, Any]) -> bool:
 def solved(f: Any, events: list[Any], call: dict[str, Any], by_linear_path: bool) -> Any:
     """The call with plain functions, the result of SciPy's solver, its steps, and the function that cuts them.
 
-    Behind them, the arguments of `values_along`, or None if there is no linear path. None for all if the functions
-    change something outside.
+    Behind them, f's `passed_to` with keywords for `values_along`, which are None if there is no linear path. None for
+    all if the functions change something outside.
     """
     call = {**call, "fun": as_written(call["fun"]), "method": method_of(call)}
     found, steps, cut = (recorded if call["method"] in TABLEAUX else recorded_paths)(**call)
@@ -126,8 +126,8 @@ def solved(f: Any, events: list[Any], call: dict[str, Any], by_linear_path: bool
         path: Any = path_along(f, steps, cut, call["y0"], call, found, LinearPath)
         if path is not None:
             words = {"products": products, "at": LinearValues(path, call["t_eval"]), "values": found["y"]}
-            return call, found, steps, cut, words
-    return call, found, steps, cut, None
+            return call, found, steps, cut, f.passed_to, words
+    return call, found, steps, cut, f.passed_to, None
 
 
 def with_values(found: Any, y: Any) -> Any:

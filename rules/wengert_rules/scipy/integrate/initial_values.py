@@ -206,7 +206,8 @@ def odeint(*given: Any, **words: Any) -> Any:
     is_pure = made is not None
     values, details, times, values_at, linear = made if is_pure else (*unseen(solved_by_odeint, alone), None)
     if linear is not None:
-        values = np.transpose(stages.passed_to(values_along, y0, values=np.transpose(values), **linear))
+        call_on_constants, words = linear
+        values = np.transpose(call_on_constants(values_along, y0, values=np.transpose(values), **words))
         return (values, details) if call["full_output"] else values
     undo = None if is_pure else undoing(func, args, call["Dfun"])
     if (reached := unseen(rows_reached, values, details, at)) < len(at):
@@ -245,7 +246,7 @@ def solving_by_odeint(stages: Any, call: dict[str, Any], y0: Any, tolerances: tu
 
 
 def along_odeint(stages: Any, call: dict[str, Any], y0: Any, tolerances: tuple[Any, Any], by_linear_path: bool) -> Any:
-    """The results of `solved_by_odeint`, and the arguments of `values_along`, or None if there are none.
+    """The results of `solved_by_odeint`, and `passed_to` of the stages with keywords for `values_along`, or None.
 
     None for all if the right-hand side changes something outside.
     """
@@ -259,7 +260,7 @@ def along_odeint(stages: Any, call: dict[str, Any], y0: Any, tolerances: tuple[A
     path: Any = path_on(stages, collocations(times, values_at), y0, of_steps, tolerances, LinearPath)
     if path is None or not is_near(path.between(at), values, *tolerances):
         return *found, None
-    return *found, {"products": products, "at": LinearValues(path, at)}
+    return *found, (stages.passed_to, {"products": products, "at": LinearValues(path, at)})
 
 
 def undone_by(undo: Any) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg.lapack import dtbtrs
+from scipy.linalg.lapack import dgbtrf, dgbtrs, dtbtrs
 from scipy.sparse._sparsetools import csc_matvec, csc_matvecs, csr_matvec, csr_matvecs
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import splu
 
 from wengert.extend import Sealed, batching, linear, vjp_rule
@@ -19,6 +20,8 @@ FEWEST = 4
 """The fewest equations whose matrices are inverted by blocks."""
 ACCURATE = 1e-6
 """The largest relative error of inverses."""
+NARROW = 64
+"""The most bands of a matrix on each side of its diagonal that is not factorised as a general sparse one."""
 MOST = 1 << 25
 """The most numbers in all Jacobians that are written out, and in the factors that are kept."""
 
@@ -221,33 +224,81 @@ class LargeSteps(LinearSteps):
             slopes[-1] += after + moved.sum(axis=0)
 
 
+class SparseMatrices:
+    """Sparse matrices with entries at the same rows and columns; those at one place are added."""
+
+    def __init__(self, rows: np.ndarray, columns: np.ndarray, size: int) -> None:
+        places, self.cell_of = np.unique(columns * size + rows, return_inverse=True)
+        starts = np.searchsorted(places, np.arange(size + 1) * size)
+        self.indices, self.starts, self.size = (places % size).astype(np.int32), starts.astype(np.int32), size
+
+    def factorised(self, entries: np.ndarray) -> Any:
+        """Return the factors of the matrix with these entries. Errors: RuntimeError if it is singular."""
+        numbers = np.bincount(self.cell_of, entries)
+        return splu(sparse.csc_array((numbers, self.indices, self.starts), (self.size, self.size)))
+
+
+class BandedMatrices:
+    """The same in bands, the `below` and `above` of which have entries besides the diagonal."""
+
+    def __init__(self, rows: np.ndarray, columns: np.ndarray, size: int) -> None:
+        self.below, self.above, self.size = np.max(rows - columns), np.max(columns - rows), size
+        self.height = 2 * self.below + self.above + 1
+        self.cell_of = columns * self.height + self.below + self.above + rows - columns
+
+    def factorised(self, entries: np.ndarray) -> BandedFactors:
+        """Return the factors of the matrix with these entries. Errors: RuntimeError if it is singular."""
+        bands = np.bincount(self.cell_of, entries, self.height * self.size).reshape(self.size, self.height).T
+        factors, pivots, info = dgbtrf(bands, self.below, self.above, overwrite_ab=True)
+        if info:
+            raise RuntimeError("a matrix of a step is singular")
+        return BandedFactors(factors, pivots, self.below, self.above)
+
+
+class BandedFactors:
+    """The factors of a banded matrix, with the methods of SciPy's for sparse ones."""
+
+    def __init__(self, factors: np.ndarray, pivots: np.ndarray, below: int, above: int) -> None:
+        self.factors, self.pivots, self.below, self.above, self.nnz = factors, pivots, below, above, factors.size
+
+    def solve(self, b: np.ndarray, of: str) -> np.ndarray:
+        return dgbtrs(self.factors, self.below, self.above, b, self.pivots, trans=of == "T")[0]
+
+
 class SparseCollocationSteps(LargeSteps):
-    """The same equations for implicit methods: the matrix of all stages of a step is factorised as a sparse one."""
+    """The same equations for implicit methods: the matrix of all stages of a step is factorised as a sparse one.
+
+    Its rows are the stages of one equation after the other; the order of Cuthill and McKee makes bands narrow.
+    """
 
     jacobians: SparseJacobians
 
     def __init__(self, A: np.ndarray, B: np.ndarray, h: np.ndarray, jacobians: SparseJacobians, known: Any) -> None:
         super().__init__(A, B, h, jacobians, known)
         n, (i, j), size = jacobians.size, np.indices(A.shape)[..., None], B.size * jacobians.size
-        rows, columns = i * n + jacobians.rows, j * n + jacobians.columns
-        cells = np.concatenate([(columns * size + rows).ravel(), np.arange(size) * (size + 1)])
-        places, self.cell_of = np.unique(cells, return_inverse=True)
-        starts = np.searchsorted(places, np.arange(size + 1) * size)
-        self.indices, self.starts = (places % size).astype(np.int32), starts.astype(np.int32)
+        pattern = sparse.csr_matrix((np.ones(len(jacobians.rows)), jacobians.columns, jacobians.starts), (n, n))
+        self.order = reverse_cuthill_mckee(pattern)
+        rank = np.argsort(self.order) * B.size
+        rows = np.concatenate([(rank[jacobians.rows] + i).ravel(), np.arange(size)])
+        columns = np.concatenate([(rank[jacobians.columns] + j).ravel(), np.arange(size)])
+        is_narrow = np.max(np.abs(rows - columns)) <= NARROW
+        self.matrices = (BandedMatrices if is_narrow else SparseMatrices)(rows, columns, size)
         first = self._factorised(0)
         self.factors = [first, *map(self._factorised, range(1, len(h)))] if len(h) * first.nnz <= MOST else None
 
     def _factorised(self, k: int) -> Any:
         """Return the factors of 1 - h A J."""
-        stages, size = self.B.size, len(self.starts) - 1
+        stages = self.B.size
         entries = self.jacobians.entries[self.jacobians.places[k * stages : (k + 1) * stages]]
         blocks = -self.h[k] * self.A[:, :, None] * entries[:, None]
-        numbers = np.bincount(self.cell_of, np.concatenate([blocks.ravel(), np.ones(size)]))
-        return splu(sparse.csc_array((numbers, self.indices, self.starts), (size, size)))
+        return self.matrices.factorised(np.concatenate([blocks.ravel(), np.ones(self.matrices.size)]))
 
-    def _divided(self, k: int, kappa: np.ndarray, of: str) -> np.ndarray:
+    def _divide(self, k: int, kappa: np.ndarray, of: str) -> None:
+        """Divide the slopes of a step by its matrix, or by the transpose of that."""
         factors = self._factorised(k) if self.factors is None else self.factors[k]
-        return factors.solve(kappa.reshape(-1, kappa.shape[-1]), of).reshape(kappa.shape)
+        by_equation = np.swapaxes(kappa, 0, 1)
+        numbers = by_equation[self.order]
+        by_equation[self.order] = factors.solve(numbers.reshape(-1, kappa.shape[-1]), of).reshape(numbers.shape)
 
     def solved(self, found: np.ndarray) -> None:
         stages, add_product = self.B.size, self.jacobians.add_product()
@@ -255,7 +306,7 @@ class SparseCollocationSteps(LargeSteps):
             kappa, eta = found[k, :-1], found[k, -1]
             for i in range(stages):
                 add_product(k * stages + i, eta, kappa[i])
-            kappa[...] = self._divided(k, kappa, "N")
+            self._divide(k, kappa, "N")
             found[k + 1, -1] += eta + self.h[k] * np.tensordot(self.B, kappa, 1)
 
     def transposed(self, found: np.ndarray) -> None:
@@ -263,7 +314,7 @@ class SparseCollocationSteps(LargeSteps):
         for k in range(len(self.h) - 1, -1, -1):
             kappa, after = found[k, :-1], found[k + 1, -1]
             kappa += self.h[k] * self.B[:, None, None] * after
-            kappa[...] = self._divided(k, kappa, "T")
+            self._divide(k, kappa, "T")
             found[k, -1] += after
             for i in range(stages):
                 add_product(k * stages + i, kappa[i], found[k, -1])
