@@ -62,6 +62,23 @@ class LinearSteps(Sealed):
         found, _ = dtbtrs(self.bands, q.reshape(-1, q.shape[-1]), uplo="L", trans="T" if transposed else "N", diag="U")
         return found.reshape(q.shape)
 
+    def changes(self, residuals: np.ndarray) -> np.ndarray:
+        """Return the changes for residuals, a row for each that is known."""
+        of_examples = residuals.shape[:-2]
+        found = np.zeros((len(self.h) + 1, self.B.size + 1, residuals.shape[-1], math.prod(of_examples)))
+        if of_examples or np.any(residuals):
+            found[self.known] = np.moveaxis(residuals.reshape(-1, *residuals.shape[-2:]), 0, -1)
+            self.solved(found)
+        return np.moveaxis(found, -1, 0).reshape(*of_examples, *found.shape[:-1])
+
+    def residuals(self, y: np.ndarray) -> np.ndarray:
+        """Return the transpose of `changes`."""
+        of_examples = y.shape[:-3]
+        found = np.array(np.moveaxis(y.reshape(-1, *y.shape[-3:]), 0, -1), order="C")
+        self.transposed(found)
+        found = found[self.known]
+        return np.moveaxis(found, -1, 0).reshape(*of_examples, *found.shape[:-1])
+
     def solved(self, found: np.ndarray) -> None:
         """Replace the residuals, with an axis of examples behind, by the changes."""
         kappa, eta = found[:-1, :-1], found[:, -1]
@@ -212,14 +229,14 @@ class LargeSteps(LinearSteps):
     def transposed(self, found: np.ndarray) -> None:
         stages, add_product = self.B.size, self.jacobians.add_product(is_transposed=True)
         moved = np.empty((stages, *found.shape[2:]))  # the cotangents of the values at the stages
-        later = [moved.reshape(stages, -1)[i + 1 :] for i in range(stages)]
+        flat = moved.reshape(stages, -1)
         for k in range(len(self.h) - 1, -1, -1):
             weights, slopes, after = self.h[k] * self.A.T, found[k], found[k + 1, -1]
             slopes[:-1] += (self.h[k] * self.B)[:, None, None] * after
             moved[...] = 0.0
             for i in range(stages - 1, -1, -1):
                 slope = slopes[i]
-                slope += np.dot(weights[i, i + 1 :], later[i]).reshape(slope.shape)
+                slope += weights[i].dot(flat).reshape(slope.shape)
                 add_product(k * stages + i, slope, moved[i])
             slopes[-1] += after + moved.sum(axis=0)
 
@@ -321,22 +338,13 @@ class SparseCollocationSteps(LargeSteps):
 
 
 def changes(residuals: Any, *, steps: Any) -> Any:
-    """The changes of all slopes and values for the residuals of their equations, a row for each that is known."""
-    of_examples = residuals.shape[:-2]
-    found = np.zeros((len(steps.h) + 1, steps.B.size + 1, residuals.shape[-1], math.prod(of_examples)))
-    if of_examples or np.any(residuals):
-        found[steps.known] = np.moveaxis(residuals.reshape(-1, *residuals.shape[-2:]), 0, -1)
-        steps.solved(found)
-    return np.moveaxis(found, -1, 0).reshape(*of_examples, *found.shape[:-1])
+    """The changes of all slopes and values, or of those at some times, for the residuals of their equations."""
+    return steps.changes(residuals)
 
 
 def residuals_of_changes(y: Any, *, steps: Any) -> Any:
     """The transpose of `changes`."""
-    of_examples = y.shape[:-3]
-    found = np.array(np.moveaxis(y.reshape(-1, *y.shape[-3:]), 0, -1), order="C")
-    steps.transposed(found)
-    found = found[steps.known]
-    return np.moveaxis(found, -1, 0).reshape(*of_examples, *found.shape[:-1])
+    return steps.residuals(y)
 
 
 @vjp_rule(changes)

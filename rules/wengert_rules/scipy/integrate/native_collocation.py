@@ -27,7 +27,7 @@ from wengert_rules.scipy.integrate.native_steps import (
     in_rows,
     parameters,
 )
-from wengert_rules.scipy.integrate.paths import LinearPath, LinearValues, changes_at, path_on, residuals_at
+from wengert_rules.scipy.integrate.paths import LinearPath, LinearValues, path_on
 from wengert_rules.scipy.integrate.recorded import collocations, solved_by_odeint, solved_by_steps
 
 KINDS = {
@@ -142,7 +142,7 @@ class SolvedProblem:
     def pull(self, y_bar: np.ndarray) -> np.ndarray:
         """The cotangents of (t_span, times, y0, outer)."""
         linear, (at_start, at_times) = self.linear, self.slopes()
-        bars, count = residuals_at(y_bar, at=linear), len(linear.points[0])
+        bars, count = linear.residuals(y_bar), len(linear.points[0])
         y0_bar, at_bar = bars[count], np.sum(at_times * y_bar, axis=1)
         outer_bar = self.stages.pulled(linear.points, bars[:count])
         return np.concatenate([[-at_start @ y0_bar, 0.0], at_bar, y0_bar, outer_bar])
@@ -155,7 +155,7 @@ class SolvedProblem:
         residuals = np.zeros((len(dots), count + len(linear.along), n))
         residuals[:, :count] = self.stages.pushed(linear.points, of_outer)
         residuals[:, count] = of_y0 - of_span[:, :1] * at_start
-        return changes_at(residuals, at=linear) + of_times[:, :, None] * at_times
+        return linear.changes(residuals) + of_times[:, :, None] * at_times
 
 
 class ScipyProblem(Sealed):

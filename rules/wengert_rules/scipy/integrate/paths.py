@@ -13,10 +13,8 @@ import numpy as np
 from wengert.extend import (
     NoDerivativeError,
     Sealed,
-    batching,
     is_traced,
     jvp_rule,
-    linear,
     order,
     unseen,
     vjp_rule,
@@ -125,6 +123,7 @@ class LinearValues(Sealed):
     """The changes of the values at some times, ascending or descending, for the residuals of a path's equations."""
 
     def __init__(self, path: LinearPath, t: Any = None) -> None:
+        assert path.linear is not None  # since it follows the solution
         self.y0, self.points, self.steps, self.along = path.y0, path.points, path.linear, path.along
         if t is None:  # the ends of the solver's own steps
             self.k = np.arange(0, len(self.along), path.parts)
@@ -132,40 +131,17 @@ class LinearValues(Sealed):
         else:
             self.k, self.weights = path.weights(t)
 
+    def changes(self, residuals: np.ndarray) -> np.ndarray:
+        """Return the changes, a row for each time."""
+        return np.einsum("es,...esn->...en", self.weights, self.steps.changes(residuals)[..., self.k, :, :])
 
-def changes_at(residuals: Any, *, at: Any) -> Any:
-    """The changes of the values at some times, a row for each, for the residuals."""
-    return np.einsum("es,...esn->...en", at.weights, changes(residuals, steps=at.steps)[..., at.k, :, :])
-
-
-def residuals_at(y: Any, *, at: Any) -> Any:
-    """The transpose of `changes_at`."""
-    along = np.zeros((*y.shape[:-2], *at.along.shape))
-    first = np.flatnonzero(np.diff(at.k, prepend=-1))
-    parts = at.weights[:, :, None] * y[..., None, :]
-    along[..., at.k[first], :, :] = np.add.reduceat(parts, first, axis=-3)
-    return residuals_of_changes(along, steps=at.steps)
-
-
-@vjp_rule(changes_at)
-def changes_at_(y_bar, y, residuals, *, at):
-    """y = S r  ⇒  r̄ = Sᵀ ȳ."""
-    return residuals_at(y_bar, at=at)
-
-
-@vjp_rule(residuals_at)
-def residuals_at_(y_bar, y, x, *, at):
-    """y = Sᵀ x  ⇒  x̄ = S ȳ."""
-    return changes_at(y_bar, at=at)
-
-
-linear(changes_at)
-linear(residuals_at)
-
-
-@batching(changes_at, residuals_at)
-def on_batch(batch, x, *, at):
-    return batch.fn(x, at=at)
+    def residuals(self, y: np.ndarray) -> np.ndarray:
+        """Return the transpose of `changes`."""
+        along = np.zeros((*y.shape[:-2], *self.along.shape))
+        first = np.flatnonzero(np.diff(self.k, prepend=-1))
+        parts = self.weights[:, :, None] * y[..., None, :]
+        along[..., self.k[first], :, :] = np.add.reduceat(parts, first, axis=-3)
+        return self.steps.residuals(along)
 
 
 def values_along(y0: Any, *constants: Any, products: Any, at: Any, values: Any) -> Any:
@@ -178,7 +154,7 @@ def values_along(y0: Any, *constants: Any, products: Any, at: Any, values: Any) 
 
 @vjp_rule(values_along)
 def values_along_(y_bar, y, y0, *constants, products, at, values, wanted):
-    bars, count = residuals_at(np.transpose(y_bar), at=at), len(at.points[0])
+    bars, count = residuals_of_changes(np.transpose(y_bar), steps=at), len(at.points[0])
     places = tuple([k for k in range(1, 1 + len(constants)) if wanted[k]])
     args = [*at.points, *constants]
     found = products.pulled_in_blocks(bars[:count], args, tuple([k + 1 for k in places])) if places else ()
@@ -198,7 +174,7 @@ def push_values_along(tangents, y, y0, *constants, products, at, values):
         stages = products.pushed_in_blocks([None, None, *dots[1:]], [*at.points, *constants])
     start = np.zeros((count or 1, y0.size)) if dots[0] is None else dots[0]
     ends = np.zeros((count or 1, len(at.along) - 1, y0.size))
-    found = changes_at(np.concatenate([stages, start[:, None], ends], axis=1), at=at)
+    found = changes(np.concatenate([stages, start[:, None], ends], axis=1), steps=at)
     return np.transpose(found[0]) if count is None else np.swapaxes(found, 1, 2)
 
 

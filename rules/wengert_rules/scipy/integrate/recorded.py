@@ -263,6 +263,12 @@ def recorder(method: Any) -> Any:
                 counts.append(stages)
             return done
 
+        def _estimate_error_norm(self, K: Any, h: Any, scale: Any) -> Any:
+            if method is DOP853 or K.dtype == complex:
+                return super()._estimate_error_norm(K, h, scale)
+            errors = self._estimate_error(K, h) / scale
+            return np.sqrt(errors.dot(errors)) / errors.size**0.5  # as SciPy computes it, with fewer calls
+
         def _dense_output_impl(self) -> Any:
             self.rows.counts[-1] = all_stages
             if method is not DOP853:
