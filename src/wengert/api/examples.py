@@ -101,10 +101,6 @@ class OnExamples(Sealed):
             constants = code.constants_of(self._program)
             return calling(watching)(primitive, *args, *constants, products=products, **static)
 
-    def has_changed(self) -> bool:
-        """Return whether the function has changed anything outside since its trace."""
-        return self._state.is_changed()
-
     def is_put_back(self) -> bool:
         """Put back what the function has changed outside since its trace; return whether it had changed anything."""
         return self._state.is_put_back()
