@@ -40,6 +40,7 @@ from wengert.values.callables import callable_name, unwrapped
 from wengert.values.completion import hides
 from wengert.values.cotangents import has_nan
 from wengert.values.frames import warn
+from wengert.values.garbage import collections_paused
 from wengert.values.progress import Telling
 from wengert.values.settings import SETTINGS
 from wengert.values.transformed import Remade, check_function
@@ -211,8 +212,25 @@ class CompiledFunction(Remade, Wrapper):
             else:
                 self._give_up(str(found.reads.obstacle))
             return found.value
+        result = found.value
+        with collections_paused():  # the trace and the tapes made of it are garbage soon
+            self._compile(key, found, args, kwargs, others, stale)
+            del found
+        return result
+
+    def _compile(
+        self,
+        key: Any,
+        found: WatchedTrace,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        others: list[CompiledTrace],
+        stale: Sequence[CompiledTrace],
+    ) -> None:
+        """Make the code of a trace, and keep it; else give up."""
+        given = (*args, *kwargs.values())
         try:
-            found, entry = self._with_free_loops(found, args, kwargs, earlier)
+            found, entry = self._with_free_loops(found, args, kwargs, others[0].history[-1].heads if others else None)
             entry = entry or CompiledTrace(found, _parameters(given), self.settings).compile()
         except Exception as error:
             if isinstance(error, StaleTapeError) and found.reads.clock_places:
@@ -221,10 +239,9 @@ class CompiledFunction(Remade, Wrapper):
                 self._give_up(f"generating its code raised {error!r}, a bug in wengert. Please report it")
             else:
                 raise
-            return found.value
+            return
         with found.reads.effects.undone():
             self._keep(key, entry, others, found, given, stale)
-        return found.value
 
     def _learn_from(self, error: SymbolicIntError) -> None:
         """Guard integers from now on, if an integer is used in other ways than those that the tape can record."""
