@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.tape.loops import Loop
+from wengert.tape.loops import Loop, with_bodies
 from wengert.tape.ops import Call, Op, Variable, value_of
 from wengert.tape.usage import readers_of
 from wengert.values import functional
@@ -21,7 +21,7 @@ class _NotOnlyFloats(Exception):
 
 def keep_arrays_in_lists(tape: Any) -> bool:
     """Replace arrays by lists where possible, in place, on a tape and in its loops; return whether there are any."""
-    users, found = _readers_of(tape), False
+    users, found = _readers_on(tape), False
     for op in list(tape):
         if isinstance(op, Call) and op.fn is np.zeros and op.val.ndim == 1 and op.val.dtype == np.float64:
             readers: list[Call] = []
@@ -36,10 +36,13 @@ def keep_arrays_in_lists(tape: Any) -> bool:
     return found
 
 
-def _readers_of(tape: Any) -> Users:
-    """Map each op to its readers, one for each read; the tape itself reads its result."""
-    found = readers_of(tape)
-    found.setdefault(tape.result.op, []).append(tape.result)
+def _readers_on(tape: Any) -> Users:
+    """Map each op on a tape and in its loops to its readers, one for each read; the tape itself reads its result."""
+    loops = dict.fromkeys([op.fn for op in with_bodies(tape) if isinstance(op, Call) and type(op.fn) is Loop])
+    found: Users = {}
+    for each in (tape, *[loop.body for loop in loops]):
+        found |= readers_of(each)
+        found.setdefault(each.result.op, []).append(each.result)
     return found
 
 
@@ -75,7 +78,7 @@ def _follow_through_loop(call: Call, k: int, users: Users, end: Op | None, reade
     loop: Loop = call.fn
     mine = k - len(loop.steps)
     is_carried = mine < loop.carried
-    found = _follow_array(loop.inputs[k].op, _readers_of(loop.body), loop.body.result.op, readers)  # type: ignore[arg-type]
+    found = _follow_array(loop.inputs[k].op, users, loop.body.result.op, readers)  # type: ignore[arg-type]
     if found != [mine] * is_carried:
         raise _NotOnlyFloats
     places: list[int] = []
