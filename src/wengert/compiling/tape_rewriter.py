@@ -27,7 +27,7 @@ class TapeRewriter:
 
     def push(self, op: Op) -> None:
         """Append a copy of an op."""
-        self.table[op] = self.new.push(self.copy(op))
+        self.table[op] = self.new.append(self.copy(op))
 
     def push_call(self, origin: Any, fn: Any, *args: Any, **kwargs: Any) -> Variable:
         """Append a call for an op of the old tape; compute its value from the recorded ones."""

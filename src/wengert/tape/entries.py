@@ -79,7 +79,7 @@ def push_entry(tape: AnyWritableTape, entry: Any, slots: Mapping[int, Variable],
         if isinstance(source, Call) and source.fn is functional.make_tuple:  # the leaves of a tree, packed above
             whole, path = entry[3]
             return tape.push(mkcall(functional.getfield, slots[entry[2][0]], keys_of(whole).index(path)))
-    return tape.push(entry_call(entry, slots))
+    return tape.append(entry_call(entry, slots))
 
 
 def entry_value(value: Any) -> Any:

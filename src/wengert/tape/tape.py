@@ -44,7 +44,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-@hides("arguments", "bound", "from_entries", "graphs", "renumberings", "settle")
+@hides("append", "arguments", "bound", "from_entries", "graphs", "renumberings", "settle")
 class Tape:
     """A straight-line program: a list of ops (Inputs, Constants, Calls), numbered from 1, and which is its result.
 
@@ -192,9 +192,12 @@ class Tape:
         """Append `op`, and return its Variable."""
         ref = self._ref
         if op._home is not None or any([v._op is None or v._op._home is not ref for v in op.references()]):
-            self._adopt([op], lambda: self._count + 1)
-        else:
-            self._join(op)
+            self._check_new([op], lambda: self._count + 1)
+        return self.append(op)
+
+    def append(self, op: Op) -> Variable:
+        """Append a new op without a check that it reads ops on this tape; `verify` checks that later."""
+        self._join(op)
         self._ops.append(op)
         op._id = len(self._ops)
         return Variable(op)
@@ -284,13 +287,17 @@ class Tape:
         op._home, op._id = None, 0
 
     def _adopt(self, ops: Sequence[Op], first: Callable[[], int], replaced: Op | None = None) -> None:
-        """Make ops members of this tape; they may refer only to earlier ops on it, or to earlier new ops."""
+        """Make ops members of this tape."""
+        self._check_new(ops, first, replaced)
+        for op in ops:
+            self._join(op)
+
+    def _check_new(self, ops: Sequence[Op], first: Callable[[], int], replaced: Op | None = None) -> None:
+        """Check that ops are new, and refer only to earlier ops on this tape, or to earlier new ops."""
         for k, op in enumerate(ops):
             if (op._home is not None and op._home() is not None) or any(op is other for other in ops[:k]):
                 raise reference_error(f"{op!r} is already on a tape", "push op.copy()")
             op.rewrite(functools.partial(self._check_reference, earlier=ops[:k], first=first, replaced=replaced))
-        for op in ops:
-            self._join(op)
 
     def _join(self, op: Op) -> None:
         op._home, op._replaced_by = self._ref, None
