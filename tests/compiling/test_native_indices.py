@@ -15,7 +15,7 @@ import wengert as wg
 from wengert.compiling.native.compiled import compile_native
 from wengert.compiling.native.values import UnsupportedOp
 from wengert.tape.loops import Loop
-from wengert.tape.ops import Call, Input
+from wengert.tape.ops import Call, Constant, Input
 from wengert.tape.tape import Tape
 from wengert.values import functional
 
@@ -200,6 +200,26 @@ def test_computed_indices_are_numpys(step: Callable[[Tape, Any], Any]) -> None:
             continue
         assert run(x, float(k)) == expected
         assert str(run(x, float(k))[1]) == str(expected[1])  # no -0.0
+
+
+def test_sums_of_known_indices() -> None:
+    """Those of a whole table are known, too; those of its rows differ between iterations."""
+    table = np.array([[0, 1], [2, 3], [1, 0]])
+    body = Tape()
+    t, s, e, rows = [body.push(Input(v)) for v in (2, 0.0, np.zeros((9, 4)), table + 5)]
+    row = body.push(Call(operator.getitem, [rows, t], val=table[2] + 5))
+    places = body.push(Call(operator.sub, [row, 3], val=table[2] + 2))
+    read = body.push(Call(operator.getitem, [e, (places, 1)], val=np.zeros(2)))
+    more = body.push(Call(operator.mul, [s, 10.0], val=0.0))
+    added = body.push(Call(np.sum, [read], val=np.float64(0.0)))
+    total = body.push(Call(operator.add, [more, added], val=np.float64(0.0)))
+    body.result = body.push(Call(functional.make_tuple, [total], val=(0.0,)))
+    tape = Tape()
+    e, known = tape.push(Input(np.zeros((9, 4)))), tape.push(Constant(table))
+    shifted = tape.push(Call(operator.add, [known, 5], val=table + 5))
+    found = tape.push(Call(Loop(body, 3, (1,), 1), [0, 0.0, e, shifted], val=(0.0,)))
+    tape.result = tape.push(Call(functional.getfield, [found, 0], val=0.0))
+    assert by_python(tape)(E) == pytest.approx(sum([10.0 ** (2 - k) * np.sum(E[table[k] + 2, 1]) for k in range(3)]))
 
 
 @pytest.mark.parametrize("k", [5.0, -6.0, 2.0**60, np.nan, np.inf])

@@ -96,7 +96,7 @@ class _ColumnSplitter(TapeRewriter):
         """Add an op, by columns or unchanged."""
         if isinstance(op, Call) and not op.guard:
             read = [value_of(v) for v in op.references()]
-            if _is_constant_int_call(op) and all([self.known_ints(v) is not None for v in op.references()]):
+            if is_constant_int_call(op) and all([self.known_ints(v) is not None for v in op.references()]):
                 self.table[op] = self.new.push(Constant(op.val, site=op.site))
                 return
             if op not in self.preserved and any(map(_is_tall, [op.val, *read])) and self.split(op):
@@ -192,11 +192,11 @@ class _ColumnSplitter(TapeRewriter):
         return op.val if isinstance(op, Constant) and is_int_array(op.val) else None
 
 
-def _is_constant_int_call(op: Call) -> bool:
+def is_constant_int_call(op: Call) -> bool:
     """Whether a call is a pure function of integer arrays that returns one."""
     arrays = [op.val, *references((op.args, op.kwargs), np.ndarray)]
     pure = type(op.fn) is not Variable and (op.fn is np.arange or is_pure(op.fn)) and "out" not in op.kwargs
-    return pure and all(map(is_int_array, arrays))
+    return pure and not is_allocation(op.fn) and all(map(is_int_array, arrays))
 
 
 # -- rules: (splitter, op, arguments) -> the Columns, or a Variable of the new tape; None if the rule does not apply

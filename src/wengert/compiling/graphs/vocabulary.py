@@ -30,7 +30,6 @@ from wengert.values import functional
 from wengert.values.keys import is_basic, key_parts
 
 Translator = Callable[..., Any]
-_FEW = 5  # at most so many columns are summed one by one: more at once are faster
 
 
 def translate_call(graph: Graph, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], spec: ValueSpec) -> Any:
@@ -246,21 +245,10 @@ def _added_rows(graph: Graph, spec: ValueSpec, key: Any, value: Any) -> Any:
         return None
     if shape_of(value) != (len(places), *spec.shape[1:]) or not places.size or places.min() < 0:
         return None
-    if len(spec.shape) == 2 and 1 < spec.shape[1] <= _FEW:
-        return _added_columns(graph, spec, places, value)
     each = math.prod(spec.shape[1:])
     flat = _flat_places(graph, places, each) if each != 1 else places
     weights = graph.call(np.reshape, value, (len(places) * each,))
     return graph.call(np.reshape, graph.call(np.bincount, flat, weights, math.prod(spec.shape)), spec.shape)
-
-
-def _added_columns(graph: Graph, spec: ValueSpec, places: np.ndarray, value: Any) -> Node:
-    """Return rows that are added to zeros, computed column by column."""
-    of_column, n = ValueSpec(np.ndarray, (len(places),), FLOAT), spec.shape[0]
-    keys = [(slice(None), k) for k in range(spec.shape[1])]
-    columns = [graph.make(operator.getitem, (value, key), {}, of_column, in_vocabulary=True) for key in keys]
-    sums = [graph.call(np.bincount, places, column, n) for column in columns]
-    return graph.make(np.stack, (sums,), {"axis": 1}, spec, in_vocabulary=True)
 
 
 def _flat_places(graph: Graph, places: np.ndarray, each: int) -> Node:

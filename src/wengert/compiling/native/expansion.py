@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from wengert.compiling.native.indices import check_elements
-from wengert.compiling.native.values import KnownInts, Scalar, UnsupportedOp, is_native_array
+from wengert.compiling.native.values import Scalar, UnsupportedOp, is_known_whole, is_native_array
 from wengert.compiling.ops import info
 from wengert.tape.ops import Call, value_of
 from wengert.values.callables import TOLD_APART
@@ -117,7 +117,7 @@ def interp(x: Any, xp: Any, fp: Any) -> Any:
 
 
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
-    indices = indices.array if isinstance(indices, KnownInts) and indices.part is None else None
+    indices = indices.array if is_known_whole(indices) else None
     if axis is None or indices is None or indices.ndim != arr.ndim:
         raise UnsupportedOp("np.take_along_axis with these arguments")
     places: list[Any] = np.indices(indices.shape, sparse=True)  # type: ignore[assignment]

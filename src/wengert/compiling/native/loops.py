@@ -18,6 +18,7 @@ from wengert.compiling.native.values import (
     UnsupportedOp,
     View,
     is_constant_table,
+    is_known_whole,
     is_native_array,
 )
 from wengert.compiling.native.views import array_of_parts
@@ -108,7 +109,7 @@ class _LoopEmitter:
 
     def table_of(self, parts: tuple[Any, ...]) -> Any:
         """Return an array of the numbers or arrays of a tuple, of which each iteration reads one."""
-        ints = [x.array for x in parts if isinstance(x, KnownInts) and x.part is None]
+        ints = [x.array for x in parts if is_known_whole(x)]
         if len(ints) == len(parts) and len({x.shape for x in ints}) == 1:
             return KnownInts(np.stack(ints))
         shapes = {x.shape if is_native_array(x) else () for x in parts}

@@ -33,12 +33,14 @@ from wengert.compiling.native.values import (
     UnsupportedOp,
     View,
     is_constant_table,
+    is_known_whole,
     is_native_array,
     number_literal,
     splat_number,
 )
 from wengert.compiling.native.views import join_lists
 from wengert.compiling.ops import BOOL_KIND, FLOAT_KIND, ScalarOp, info, scalar_op
+from wengert.compiling.split_columns import is_constant_int_call
 from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import last_readers
 from wengert.tape.loops import Loop
@@ -258,6 +260,8 @@ class Body:
         if isinstance(fn, Variable):
             raise UnsupportedOp("a call of a computed function")
         args = [self.value(x) for x in op.args]
+        if is_constant_int_call(op) and all([is_known_whole(self.value(v)) for v in op.references()]):
+            return KnownInts(op.val)
         if fn is operator.add and type(op.val) is list:
             return join_lists(self, op, args)
         if info(fn).name != "total" and any([isinstance(x, RowList) for x in args]):

@@ -242,6 +242,11 @@ class KnownInts:
         return self.part or View.whole(None, self.array.shape, INT_KIND)  # type: ignore[arg-type]
 
 
+def is_known_whole(x: Any) -> bool:
+    """Whether a value is all of a KnownInts; a part of one may be another in each iteration of a loop."""
+    return isinstance(x, KnownInts) and x.part is None
+
+
 def row_major(shape: Iterable[int]) -> tuple[int, ...]:
     """Return the strides, in elements, of an array in C order."""
     strides, step = [], 1
