@@ -8,26 +8,28 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from wengert.compiling.blocking import NATIVE_LIMITS, NUMPY_LIMITS, PARALLEL_LIMITS, with_block_loops
-from wengert.compiling.graphs.from_tape import looks_at_memory
+from wengert.compiling.graphs.from_tape import asks_for_memory
 from wengert.compiling.guard_check import GuardCount
 from wengert.compiling.loops.hoisting import hoist
 from wengert.compiling.loops.lowering import lower_derivatives, make_loops_free
 from wengert.compiling.loops.rolling import rolled
 from wengert.compiling.loops.while_loops import fold_counters
 from wengert.compiling.native.stencil_fusion import fuse_stencils
-from wengert.compiling.placement import has_known_memory_use
+from wengert.compiling.placement import may_retain_arguments
 from wengert.compiling.rules.applying import apply_rules
 from wengert.compiling.rules.rewriting import EXACT, RULES
 from wengert.compiling.scalar_specialisation import with_floats
 from wengert.compiling.split_columns import split_into_columns
 from wengert.compiling.views import copy_late_views
 from wengert.tape.loops import Loop, with_bodies
-from wengert.tape.ops import Call, Op
+from wengert.tape.ops import Call
 from wengert.tape.tape import verify
 
 
@@ -59,26 +61,46 @@ class Context:
     log: list[LogEntry] = field(default_factory=list)
 
 
-def has_equal_values(ops: Sequence[Op]) -> bool:
-    """Whether an equal value may replace each value, since no call asks for memory addresses or memory order."""
-    return not looks_at_memory(ops)
+class Scan:
+    """The ops of a tape, all calls, also in loops, and the guards; a pass that keeps the `shape` changed nothing."""
+
+    def __init__(self, tape: Any) -> None:
+        self.ops = list(tape)
+        self.calls = [op for op in with_bodies(self.ops) if isinstance(op, Call)]
+        self.guards = GuardCount(self.ops, self.calls)
+        self.shape = len(self.ops), [id(Loop if isinstance(op.fn, Loop) else op.fn) for op in self.calls]
+
+    @cached_property
+    def looks_at_memory(self) -> bool:
+        """Whether a call asks for memory addresses or memory order."""
+        return any(map(asks_for_memory, self.calls))
 
 
-def has_loops(ops: Sequence[Op]) -> bool:
+def has_equal_values(scan: Scan) -> bool:
+    """Whether an equal value may replace each value."""
+    return not scan.looks_at_memory
+
+
+def has_loops(scan: Scan) -> bool:
     """Whether there are loops, in which an equal value may replace each value."""
-    return any([isinstance(op, Call) and type(op.fn) is Loop for op in ops]) and has_equal_values(ops)
+    return any([type(op.fn) is Loop for op in scan.calls]) and has_equal_values(scan)
+
+
+def has_known_memory(scan: Scan) -> bool:
+    """Whether it is known how all calls use memory, also in loops."""
+    return has_equal_values(scan) and not may_retain_arguments(scan.ops)
 
 
 class Pass(NamedTuple):
     """A pass: `run` returns a tape that computes the same, or changes the given one.
 
-    It runs on a tape whose ops satisfy `needs`, and with `exact` only if it is `exact`, that is, keeps all rounding.
+    It runs on a tape that satisfies `needs`, and with `exact` only if it is `exact`, that is, keeps all rounding.
     Each guard has to be on the new tape or among those answered, unless the pass `counts_guards` itself.
     """
 
     name: str
     run: Callable[[Any, Context], Any]
-    needs: Callable[[Sequence[Op]], bool] | None = None
+    needs: Callable[[Scan], bool] | None = None
     exact: bool = True
     counts_guards: bool = False
 
@@ -92,7 +114,7 @@ LOWERING = [
 
 OPTIMISING = [
     Pass("roll loops", lambda tape, _: rolled(tape)),
-    Pass("dead code", lambda tape, _: apply_rules(tape, {}), needs=looks_at_memory),
+    Pass("dead code", lambda tape, _: apply_rules(tape, {}), needs=attrgetter("looks_at_memory")),
     Pass("rules", lambda tape, to: apply_rules(tape, EXACT if to.exact else RULES), needs=has_equal_values),
     Pass("invariants", lambda tape, _: hoist(tape), needs=has_loops),
     Pass("late views", lambda tape, _: copy_late_views(tape), needs=has_equal_values, exact=False),
@@ -106,7 +128,7 @@ NUMPY = [
         lambda tape, to: with_block_loops(tape, to.exact, PARALLEL_LIMITS if to.parallel else NUMPY_LIMITS),
         needs=has_equal_values,
     ),
-    Pass("columns", lambda tape, _: split_into_columns(tape, faithful=True), needs=has_known_memory_use, exact=False),
+    Pass("columns", lambda tape, _: split_into_columns(tape, faithful=True), needs=has_known_memory, exact=False),
 ]
 """The passes before a tape is written as NumPy code, Python floats first."""
 
@@ -125,16 +147,16 @@ def run_passes(passes: Iterable[Pass], tape: Any, context: Context) -> list[Any]
 
     Errors: TapeError if a tape is ill-formed, LostGuardError if a guard is lost.
     """
-    tapes, now = [tape], _Scan(tape)
+    tapes, now = [tape], Scan(tape)
     for each in passes:
         old = tapes[-1]
-        if (context.exact and not each.exact) or (each.needs and not each.needs(now.ops)):
+        if (context.exact and not each.exact) or (each.needs and not each.needs(now)):
             continue
         begin = time.perf_counter()
         context.answered.clear()
         made = each.run(old, context)
-        seconds, before, now = time.perf_counter() - begin, now, _Scan(made)
-        is_changed = [*map(id, before.functions)] != [*map(id, now.functions)]
+        seconds, before, now = time.perf_counter() - begin, now, Scan(made)
+        is_changed = now.shape != before.shape
         if not each.counts_guards:
             before.guards.check_kept(now.guards, context.answered)
         if is_changed or made is not old:
@@ -144,17 +166,6 @@ def run_passes(passes: Iterable[Pass], tape: Any, context: Context) -> list[Any]
         if made is not old:
             tapes.append(made)
     return tapes
-
-
-class _Scan:
-    """The ops of a tape, its guards, and what it calls: if that stays the same, a pass has changed nothing."""
-
-    def __init__(self, tape: Any) -> None:
-        self.ops = list(tape)
-        inside = [*with_bodies(self.ops)]
-        self.guards = GuardCount(self.ops, inside)
-        functions = [getattr(op, "fn", None) for op in inside]
-        self.functions = [Loop if isinstance(fn, Loop) else fn for fn in functions]
 
 
 def _check_form(tape: Any) -> None:

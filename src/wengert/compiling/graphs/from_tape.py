@@ -40,15 +40,14 @@ def graph_of(tape: AnyTape, rules: Rules, exact: Rules, decides: DecidingOps) ->
 
 def looks_at_memory(ops: Sequence[Op]) -> bool:
     """Whether a tape asks for memory addresses or memory order, so that equal values cannot replace each other."""
-    calls = [op for op in with_bodies(ops) if isinstance(op, Call)]
-    functions = [*{id(op.fn): op.fn for op in calls}.values()]
-    return any([info(fn).name == "memory_query" for fn in functions]) or any(map(_names_order, calls))
+    return any([isinstance(op, Call) and asks_for_memory(op) for op in with_bodies(ops)])
 
 
-def _names_order(op: Call) -> bool:
-    args = (*op.args, *op.kwargs.values()) if op.kwargs else op.args
-    words = [a for a in args if type(a) is str and a in ("K", "A")]
-    return bool(words) and not info(op.fn).in_any_order
+def asks_for_memory(op: Call) -> bool:
+    """Whether a call asks for memory addresses, or names the memory order of an operand."""
+    row, args = info(op.fn), (*op.args, *op.kwargs.values()) if op.kwargs else op.args
+    names_order = str in map(type, args) and any([type(a) is str and a in ("K", "A") for a in args])
+    return row.name == "memory_query" or (names_order and not row.in_any_order)
 
 
 class DecidingOps(set[Any]):
