@@ -292,7 +292,7 @@ def test_floats_are_floats_again_if_no_loop_becomes_free(monkeypatch):
 
 @pytest.mark.parametrize("f", [recursion, accumulates], ids=lambda f: f.__name__)
 def test_only_one_trace_comes_to_its_end(f, monkeypatch):
-    ends, begin = [], tracing.trace_watched
+    ends, begin = [], tracing.Tracer.trace_watched
 
     def noted(*args, **kwargs):
         ends.append("begun")
@@ -300,7 +300,7 @@ def test_only_one_trace_comes_to_its_end(f, monkeypatch):
         ends[-1] = "ended"
         return found
 
-    monkeypatch.setattr(tracing, "trace_watched", noted)
+    monkeypatch.setattr(tracing.Tracer, "trace_watched", noted)
     compiled = wg.compile(wg.grad(f), native=False)
     compiled(X)
     assert ends[-1] == "ended"
@@ -449,14 +449,14 @@ def pairwise(x):
 
 
 def test_loops_that_branch_on_their_counters_are_traced_to_their_end_once(monkeypatch):
-    ended, trace = [], tracing.trace_watched
+    ended, trace = [], tracing.Tracer.trace_watched
 
     def counting(*args, **kwargs):
         found = trace(*args, **kwargs)
         ended.append(found)
         return found
 
-    monkeypatch.setattr(tracing, "trace_watched", counting)
+    monkeypatch.setattr(tracing.Tracer, "trace_watched", counting)
     compiled = wg.compile(wg.grad(pairwise), native=False)
     for x in (np.linspace(0.0, 1.0, 12), np.linspace(1.0, 0.5, 12)):
         steps = [pairwise(x + 1e-30j * row).imag / 1e-30 for row in np.eye(12)]

@@ -7,7 +7,6 @@ import importlib
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,13 +22,7 @@ from wengert.compiling.watched.around import fp_errors_key
 from wengert.compiling.watched.effects import Learned
 from wengert.compiling.watched.loop_heads import Heads
 from wengert.compiling.watched.symbolic_ints import SymbolicIntError
-from wengert.compiling.watched.tracing import (
-    FUNCTION_ERRORS,
-    WatchedTrace,
-    trace_watched,
-    trace_with_counters,
-    trace_with_restarts,
-)
+from wengert.compiling.watched.tracing import FUNCTION_ERRORS, Tracer, WatchedTrace
 from wengert.compiling.watched.watchable import Wrapper
 from wengert.errors import NotCompiledError, NotCompiledWarning, StaleTapeError, WengertError
 from wengert.recording.recording import STATE
@@ -182,14 +175,14 @@ class CompiledFunction(Remade, Wrapper):
         """Make a call with tracing, and keep its trace if it can be compiled; `alone`: else raise NotCompiledError."""
         if self.settings.native:
             load_compiler()  # it registers classes, which a guard of an open trace would notice
-        given = (*args, *kwargs.values())
+        tracer = Tracer(self.wrapped, args, kwargs, self._learned, self._may_be_native)
+        given = tracer.given
         self._learned.note_changes({n for entry in self._entries.get(key, ()) for n in entry.changed_integers(given)})
         self._learned.selects |= self._learned.may_select and any([entry.selection_sample for entry in stale])
         others, knew = self._entries_of_other_branches(key, given), len(self._learned)
         try:
             earlier = others[0].history[-1].heads if others else None
-            settings = self._learned, self._may_be_native, alone
-            found = trace_with_restarts(self.wrapped, args, kwargs, earlier, *settings)
+            found = tracer.with_restarts(earlier, alone)
         except FUNCTION_ERRORS:
             raise
         except WengertError as error:
@@ -214,7 +207,7 @@ class CompiledFunction(Remade, Wrapper):
             return found.value
         result = found.value
         with collections_paused():  # the trace and the tapes made of it are garbage soon
-            self._compile(key, found, args, kwargs, others, stale)
+            self._compile(key, found, tracer, others, stale)
             del found
         return result
 
@@ -222,16 +215,14 @@ class CompiledFunction(Remade, Wrapper):
         self,
         key: Any,
         found: WatchedTrace,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        tracer: Tracer,
         others: list[CompiledTrace],
         stale: Sequence[CompiledTrace],
     ) -> None:
         """Make the code of a trace, and keep it; else give up."""
-        given = (*args, *kwargs.values())
         try:
-            found, entry = self._with_free_loops(found, args, kwargs, others[0].history[-1].heads if others else None)
-            entry = entry or CompiledTrace(found, _parameters(given), self.settings).compile()
+            found, entry = self._with_free_loops(found, tracer, others[0].history[-1].heads if others else None)
+            entry = entry or CompiledTrace(found, _parameters(tracer.given), self.settings).compile()
         except Exception as error:
             if isinstance(error, StaleTapeError) and found.reads.clock_places:
                 self._give_up(f"it takes another branch as time passes: {str(error).splitlines()[0]}")
@@ -241,7 +232,7 @@ class CompiledFunction(Remade, Wrapper):
                 raise
             return
         with found.reads.effects.undone():
-            self._keep(key, entry, others, found, given, stale)
+            self._keep(key, entry, others, found, tracer.given, stale)
 
     def _learn_from(self, error: SymbolicIntError) -> None:
         """Guard integers from now on, if an integer is used in other ways than those that the tape can record."""
@@ -296,32 +287,29 @@ class CompiledFunction(Remade, Wrapper):
         return True
 
     def _with_free_loops(
-        self, found: WatchedTrace, args: Any, kwargs: Any, earlier: Heads | None
+        self, found: WatchedTrace, tracer: Tracer, earlier: Heads | None
     ) -> tuple[WatchedTrace, CompiledTrace | None]:
         """Make an entry with symbolic loop counters, if that frees a loop from its traced number of iterations.
 
         Return it with the trace; if the trace has counters, and they free none, with another one without them.
         """
-        given, settings = (*args, *kwargs.values()), (self._learned, self._may_be_native)
         may_repeat = not (found.effects or found.reads.draws)
-        found = self._with_selections(found, args, kwargs, earlier) if may_repeat else found
+        found = self._with_selections(found, tracer, earlier) if may_repeat else found
         again = found if found.is_lifted else None
         if may_repeat:
-            again = trace_with_counters(self.wrapped, args, kwargs, found, *settings) or again
-        entry = again and self._freeing_loops(again, found, given)
+            again = tracer.with_counters(found) or again
+        entry = again and self._freeing_loops(again, found, tracer.given)
         if entry is None and may_repeat and again is found and found.reads.heads.retyped:
-            again = trace_with_counters(self.wrapped, args, kwargs, found, *settings, retypes=True)
-            entry = again and self._freeing_loops(again, found, given)
+            again = tracer.with_counters(found, retypes=True)
+            entry = again and self._freeing_loops(again, found, tracer.given)
         if found.is_lifted and entry is None and may_repeat:
-            with warnings.catch_warnings(record=True):  # the first run issued them
-                plain = trace_watched(self.wrapped, args, kwargs, None, earlier, *settings)
-            SESSION.tidy()
+            plain = tracer.again(None, earlier)
             found = found if plain.tape is None else plain._replace(value=found.value)
         if entry is None:
             found.reads.heads.retyped.restore(found.tape)
         return found, entry
 
-    def _with_selections(self, found: WatchedTrace, args: Any, kwargs: Any, earlier: Heads | None) -> WatchedTrace:
+    def _with_selections(self, found: WatchedTrace, tracer: Tracer, earlier: Heads | None) -> WatchedTrace:
         """Trace a call again, with selections of any length, if a mask in a loop chooses several numbers of items."""
         lines = lines_with_lengths(found.tape) if found.reads.lengths is None and self._learned.may_select else ()
         if not lines:
@@ -329,12 +317,9 @@ class CompiledFunction(Remade, Wrapper):
         self._learned.selects = True
         self._learned.varying.update(lines)
         try:
-            with warnings.catch_warnings(record=True):  # the first run issued them
-                again = trace_watched(self.wrapped, args, kwargs, None, earlier, self._learned, self._may_be_native)
+            again = tracer.again(None, earlier)
         except WengertError:
             return found
-        finally:
-            SESSION.tidy()
         return found if again.tape is None else again._replace(value=found.value)
 
     def _reproducing(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from wengert.compiling.loops.deferred_reverse import defer_reverse
@@ -72,79 +73,166 @@ class WatchedTrace(NamedTuple):
         return bool(self.reads.heads.lifts)
 
 
-def trace_watched(
-    g: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    lifts: Lifts | None = None,
-    earlier: Heads | None = None,
-    learned: Learned | None = None,
-    may_be_native: bool = True,
-    restarts: Restarts | None = None,
-    strict: bool = False,
-) -> WatchedTrace:
-    """Call `g`, record what it computes, and watch what it reads from outside.
+class Restarts:
+    """Whether a trace may begin again: not if it has shown a warning. In this context warnings are noted."""
 
-    The tape computes the constant variables that `lifts` names. It compares the states of its loops with those of an
-    `earlier` trace, and reads what `learned` names as an earlier trace has shown.
+    are_possible = True
 
-    Errors: RestartError if with `restarts` the trace should begin again, with more lifts; NotCompiledError if with
-    `strict` it cannot be kept, before the call has had any effect, or if the result shares memory with what it reads.
-    """
-    learned = Learned() if learned is None else learned
-    knew = len(learned)
-    is_counting = bool(lifts or learned.needs_counters)
-    with open_level(True) as (recording, _):
-        reads = recording.reads = Reads(recording, COUNTING_HOOKS if is_counting else WATCHING_HOOKS)
-        reads.effects.learned, reads.may_be_native, reads.is_strict = learned, may_be_native, strict
-        reads.effects.refuse = reads.give_up if strict else None
-        for rng in shared_generators():
-            reads.effects.watch_generator(rng)
-        reads.heads.lifts = {key: kinds for key, kinds in (lifts or {}).items() if key not in learned.unlifted}
-        reads.heads.restarts = restarts
-        if learned.selects:
-            reads.lengths = SelectionLengths(recording, learned.measures)
-        if earlier is not None:
-            reads.heads.follow(earlier)
-        recording.enter, recording.reverse = resolve_without_site, defer_reverse
-        recording.owed.append(reads.restore)
-        STATE.site = _first_line(g)
-        try:
-            entered = tuple([reads.read(value, f"a{k}") for k, value in enumerate(args)])
-            named = {name: reads.read(kwargs[name], f"a{k}") for k, name in enumerate(kwargs, len(args))}
-            reads.read_callable(g)
-            result = run(g, entered, named, recording)
+    def __enter__(self) -> Restarts:
+        self._shown_by = warnings.showwarning
+        warnings.showwarning = self._show
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if warnings.showwarning == self._show:
+            warnings.showwarning = self._shown_by
+
+    def _show(self, *args: Any, **kwargs: Any) -> None:
+        self.are_possible = False
+        self._shown_by(*args, **kwargs)
+
+
+@dataclass
+class Tracer:
+    """Traces one call of a function, as often as need be; `learned` is what its earlier traces have shown."""
+
+    f: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    learned: Learned
+    may_be_native: bool
+
+    @property
+    def given(self) -> tuple[Any, ...]:
+        """All arguments, in their order."""
+        return (*self.args, *self.kwargs.values())
+
+    def trace_watched(
+        self,
+        lifts: Lifts | None = None,
+        earlier: Heads | None = None,
+        restarts: Restarts | None = None,
+        strict: bool = False,
+    ) -> WatchedTrace:
+        """Call the function, record what it computes, and watch what it reads from outside.
+
+        The tape computes the constant variables that `lifts` names. It compares the states of its loops with those of
+        an `earlier` trace.
+
+        Errors: RestartError if with `restarts` the trace should begin again, with more lifts; NotCompiledError if with
+        `strict` it cannot be kept, before the call has had any effect, or if the result shares memory with what it
+        reads.
+        """
+        g, learned = self.f, self.learned
+        knew = len(learned)
+        is_counting = bool(lifts or learned.needs_counters)
+        with open_level(True) as (recording, _):
+            reads = recording.reads = Reads(recording, COUNTING_HOOKS if is_counting else WATCHING_HOOKS)
+            reads.effects.learned, reads.may_be_native, reads.is_strict = learned, self.may_be_native, strict
+            reads.effects.refuse = reads.give_up if strict else None
+            for rng in shared_generators():
+                reads.effects.watch_generator(rng)
+            reads.heads.lifts = {key: kinds for key, kinds in (lifts or {}).items() if key not in learned.unlifted}
+            reads.heads.restarts = restarts
+            if learned.selects:
+                reads.lengths = SelectionLengths(recording, learned.measures)
+            if earlier is not None:
+                reads.heads.follow(earlier)
+            recording.enter, recording.reverse = resolve_without_site, defer_reverse
+            recording.owed.append(reads.restore)
             STATE.site = _first_line(g)
-            reads.add_final_guards()
-            reads.add_effects()
-            if strict:
-                reads.check_alone(result)
-            returned, effects = "", list[str]()
-            if not reads.obstacle:
-                returned = result_expression(reads, recording, result, reads.slots)
-                effects = effect_lines(reads, recording)
-            if is_counting:
-                check_counters(recording)
-                check_tables(recording)
-                check_records(recording)
-        except BaseException as error:
-            is_users = isinstance(error, FUNCTION_ERRORS) or not isinstance(error, WengertError)
-            if len(learned) == knew and type(error) in (NoRuleError, RefusedCallError):
-                reads.want_all_constants()
-            if strict or not is_users:  # the function will run again, untraced, or nobody has called it
-                reads.is_strict = False
-                with silent():
-                    reads.put_back()
-            raise
-        finally:
-            reads.restore()
-        tape = None
-        if reads.obstacle is None:
             try:
-                tape = _tape_of_trace(g, reads, recording)
+                entered = tuple([reads.read(value, f"a{k}") for k, value in enumerate(self.args)])
+                words = enumerate(self.kwargs.items(), len(self.args))
+                named = {name: reads.read(value, f"a{k}") for k, (name, value) in words}
+                reads.read_callable(g)
+                result = run(g, entered, named, recording)
+                STATE.site = _first_line(g)
+                reads.add_final_guards()
+                reads.add_effects()
+                if strict:
+                    reads.check_alone(result)
+                returned, effects = "", list[str]()
+                if not reads.obstacle:
+                    returned = result_expression(reads, recording, result, reads.slots)
+                    effects = effect_lines(reads, recording)
+                if is_counting:
+                    check_counters(recording)
+                    check_tables(recording)
+                    check_records(recording)
+            except BaseException as error:
+                is_users = isinstance(error, FUNCTION_ERRORS) or not isinstance(error, WengertError)
+                if len(learned) == knew and type(error) in (NoRuleError, RefusedCallError):
+                    reads.want_all_constants()
+                if strict or not is_users:  # the function will run again, untraced, or nobody has called it
+                    reads.is_strict = False
+                    with silent():
+                        reads.put_back()
+                raise
+            finally:
+                reads.restore()
+            tape = None
+            if reads.obstacle is None:
+                try:
+                    tape = _tape_of_trace(g, reads, recording)
+                except WengertError as error:
+                    reads.give_up(f"{type(error).__name__}: {str(error).splitlines()[0]}")
+            return WatchedTrace(without_counters(result, reads.originals), reads, tape, returned, effects)
+
+    def with_restarts(self, earlier: Heads | None, strict: bool = False) -> WatchedTrace:
+        """Trace the call; begin again, with loop counters computed by the tape, as soon as a loop needs that."""
+        lifts: Lifts = {} if earlier is None else earlier.lifts
+        restarts, refusal, tried = Restarts(), "", [lifts]
+        while True:
+            try:
+                with restarts:
+                    found = self.trace_watched(lifts, earlier, restarts, strict)
+                found.reads.heads.refusal = refusal
+                return found
+            except RestartError as error:
+                restarts.are_possible = error.lifts not in tried
+                lifts = error.lifts
+                tried.append(lifts)
+            except SymbolicIntError as error:
+                if not lifts and not (self.learned.selects and self.learned.measures):
+                    raise
+                refusal = _why_refused(error) or refusal
+                if not self.learned.reads_less(error):
+                    lifts, restarts.are_possible = {}, False
+            SESSION.tidy()
+
+    def again(self, lifts: Lifts | None, earlier: Heads | None) -> WatchedTrace:
+        """Trace the call again, without its warnings: the first run issued them."""
+        try:
+            with warnings.catch_warnings(record=True):
+                return self.trace_watched(lifts, earlier)
+        finally:
+            SESSION.tidy()
+
+    def with_counters(self, found: WatchedTrace, retypes: bool = False) -> WatchedTrace | None:
+        """Trace the call again, with more loop counters computed by the tape; None if no loop needs them or it fails.
+
+        With `retypes`, floats that the tape computes as np.float64 are these in the trace, too, which may free more
+        loops.
+        """
+        heads, again = found.reads.heads, None
+        tried = [] if retypes else [heads.lifts]
+        lifts = with_lifts(heads.lifts, {} if found.tape is None or found.reads.draws else heads.needed_lifts())
+        while lifts not in tried:  # a number may be of one type in some iterations, and of another in others
+            tried.append(lifts)
+            try:
+                made = self.again(lifts, heads)
             except WengertError as error:
-                reads.give_up(f"{type(error).__name__}: {str(error).splitlines()[0]}")
-        return WatchedTrace(without_counters(result, reads.originals), reads, tape, returned, effects)
+                heads.refusal = _why_refused(error) or heads.refusal
+                if isinstance(error, SymbolicIntError) and self.learned.reads_less(error):
+                    tried.pop()
+                    continue
+                break
+            if made.tape is None:
+                break
+            made.reads.heads.refusal = heads.refusal
+            again, lifts = made, with_lifts(lifts, made.reads.heads.needed_lifts())
+        return again and again._replace(value=found.value)
 
 
 def _tape_of_trace(g: Any, reads: Reads, recording: Recording) -> Tape:
@@ -166,93 +254,7 @@ def _first_line(f: Any) -> Site | None:
     return STATE.site if type(code) is not types.CodeType else Site(code.co_filename, code.co_firstlineno, code.co_name)
 
 
-class Restarts:
-    """Whether a trace may begin again: not if it has shown a warning. In this context warnings are noted."""
-
-    are_possible = True
-
-    def __enter__(self) -> Restarts:
-        self._shown_by = warnings.showwarning
-        warnings.showwarning = self._show
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if warnings.showwarning == self._show:
-            warnings.showwarning = self._shown_by
-
-    def _show(self, *args: Any, **kwargs: Any) -> None:
-        self.are_possible = False
-        self._shown_by(*args, **kwargs)
-
-
-def trace_with_restarts(
-    g: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    earlier: Heads | None,
-    learned: Learned,
-    may_be_native: bool,
-    strict: bool = False,
-) -> WatchedTrace:
-    """Trace a call; begin again, with loop counters computed by the tape, as soon as a loop needs that."""
-    lifts: Lifts = {} if earlier is None else earlier.lifts
-    restarts, refusal, tried = Restarts(), "", [lifts]
-    while True:
-        try:
-            with restarts:
-                found = trace_watched(g, args, kwargs, lifts, earlier, learned, may_be_native, restarts, strict)
-            found.reads.heads.refusal = refusal
-            return found
-        except RestartError as error:
-            restarts.are_possible = error.lifts not in tried
-            lifts = error.lifts
-            tried.append(lifts)
-        except SymbolicIntError as error:
-            if not lifts and not (learned.selects and learned.measures):
-                raise
-            refusal = _why_refused(error) or refusal
-            if not learned.reads_less(error):
-                lifts, restarts.are_possible = {}, False
-        SESSION.tidy()
-
-
 def _why_refused(error: WengertError) -> str:
     """Return the line and the reason of a refusal; nothing if the next trace does what this one did not."""
     lesson = getattr(error, "lesson", None)
     return "" if lesson is not None and lesson[0] == "depths" else f" ({str(error).splitlines()[0]})"
-
-
-def trace_with_counters(
-    g: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    found: WatchedTrace,
-    learned: Learned,
-    may_be_native: bool,
-    retypes: bool = False,
-) -> WatchedTrace | None:
-    """Trace a call again, with more loop counters computed by the tape; None if no loop needs them or it fails.
-
-    With `retypes`, floats that the tape computes as np.float64 are these in the trace, too, which may free more loops.
-    """
-    heads, again = found.reads.heads, None
-    tried = [] if retypes else [heads.lifts]
-    lifts = with_lifts(heads.lifts, {} if found.tape is None or found.reads.draws else heads.needed_lifts())
-    while lifts not in tried:  # a number may be of one type in some iterations, and of another in others
-        tried.append(lifts)
-        try:
-            with warnings.catch_warnings(record=True):  # the first run issued them
-                made = trace_watched(g, args, kwargs, lifts, heads, learned, may_be_native)
-        except WengertError as error:
-            heads.refusal = _why_refused(error) or heads.refusal
-            if isinstance(error, SymbolicIntError) and learned.reads_less(error):
-                tried.pop()
-                continue
-            break
-        finally:
-            SESSION.tidy()
-        if made.tape is None:
-            break
-        made.reads.heads.refusal = heads.refusal
-        again, lifts = made, with_lifts(lifts, made.reads.heads.needed_lifts())
-    return again and again._replace(value=found.value)
