@@ -22,7 +22,7 @@ from wengert.rewrite import instrument, original
 from wengert.rewrite.hook_names import HOOK_NAMES
 from wengert.rewrite.opcodes_311 import OPERATORS
 from wengert.rewrite.rewriting import rewritten
-from wengert.rewrite.storing import called_at, stored_in
+from wengert.rewrite.storing import called_at, reads_for_update, stored_in
 from wengert.rewrite.tables import VERSIONS, real_opcodes, running_table, table_for
 from wengert.values.sites import Site
 
@@ -398,6 +398,25 @@ def test_sites_name_the_variable_that_a_result_is_stored_in() -> None:
     places = [k for k, item in enumerate(program) if isinstance(item, Instr)]
     found = [(stored_in(program, k), called_at(program, k)) for k in places]
     assert [pair for pair in found if pair[0]] == [("b", "h"), ("c", None), ("e", None), ("a", None)]
+
+
+def test_the_reads_of_updates_of_items_are_found() -> None:
+    def f(a, b, key):
+        a[key] += b[key] + a[key]
+        a[b[key]] -= 1
+        a.part[key] *= b[0]
+        a, b[key] = b[1], key
+        a += b[2]
+        return a[key] < b[key] < 3
+
+    program = list(running_table().read(f.__code__))
+    line = f.__code__.co_firstlineno
+    found = [
+        item.location.lineno - line
+        for k, item in enumerate(program)
+        if isinstance(item, Instr) and reads_for_update(program, k)
+    ]
+    assert found == [1, 2, 3]
 
 
 def test_twins_are_kept_by_identity_and_lead_back() -> None:

@@ -43,7 +43,7 @@ from wengert.hooks.matching import match_class_pattern
 from wengert.hooks.operators import BINARY, COMPARISONS, INPLACE, UNARY, Binary
 from wengert.hooks.protocols import binary, compare, contains, inplace, not_, not_contains, truth, unary
 from wengert.hooks.search import note_made_text
-from wengert.hooks.short_writes import ShortForms
+from wengert.hooks.short_writes import ShortForms, write_entry
 from wengert.recording.caches import compared
 from wengert.recording.decisions import made_text, raised
 from wengert.recording.identity import is_, is_not
@@ -86,7 +86,26 @@ def {name}(right, left, site):
         if recording is not None and recording.context is None:
             return record_two(recording, PRIMITIVE, left, right, i, j, site)
     STATE.site = site
+    if type(left) in NUMERIC and type(right) in NUMERIC and STATE.fast_entries is not None:
+        recording = STATE.recording
+        memory = recording.memory
+        if not memory.holds_objects:
+            i = memory.slot(left) if type(left) is ndarray else i
+            j = memory.slot(right) if type(right) is ndarray else j
+            if i is None and j is None:
+                return left {symbol} right
+            return record_two(recording, PRIMITIVE, left, right, i, j, site)
     return slow(left, right)
+"""
+
+_INPLACE = """
+def {name}(right, left, site):
+    if type(left) is ndarray:
+        STATE.site = site
+        recording, operands = STATE.recording, (left, right)
+        if recording is not None and PRIMITIVE and write_entry(recording, PRIMITIVE, fn, operands, left, operands):
+            return left
+        return slow(left, right)
 """
 
 _COMPARE = """
@@ -172,6 +191,7 @@ def _globals(names: dict[str, Any]) -> dict[str, Any]:
         "NUMERIC": NUMERIC,
         "ndarray": np.ndarray,
         "record_two": record_two,
+        "write_entry": write_entry,
         "CERTAIN": CERTAIN | {str, bytes},
         "MANY": MANY,
         "compared": compared,
@@ -281,7 +301,8 @@ for _op in BINARY.values():
     HOOKS[_op.name] = _RECORDING_HOOKS[_op.name] = _hook(_op.name, _source, slow=_slow(_op))
     HOOKS[_iname] = _RECORDING_HOOKS[_iname] = _hook(
         _iname,
-        _source,
+        _INPLACE.format(name=_op.name) + _source.partition("site):\n")[2],
+        fn=INPLACE[_op.name][0],
         slow=_slow_inplace(_op),
         PLAIN=IMMUTABLE,  # x += y is x + y on these types
     )

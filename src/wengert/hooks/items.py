@@ -21,22 +21,22 @@ from wengert.hooks.integers import integer
 from wengert.hooks.lookups import guard_hashing, guard_index, guard_reachable, guard_set_order
 from wengert.hooks.readers import check_read, checked_items, is_reader, runs_unseen
 from wengert.hooks.search import CARRIER_TYPES, WAITING_MODULES, may_wait_for_threads, opaque
-from wengert.hooks.short_writes import ShortForms, ends_update
+from wengert.hooks.short_writes import ShortForms, ends_view_update, store_entry
 from wengert.hooks.standins.texts import octets
 from wengert.hooks.writes import record_store, slot_of_key
-from wengert.mutation.storage import memory_of
+from wengert.mutation.storage import Memory, memory_of
 from wengert.mutation.versions import Storage
 from wengert.recording.aliases import READERS, behind
 from wengert.recording.caches import found
 from wengert.recording.identity import found_by_identity
 from wengert.recording.record import record_call
-from wengert.recording.recording import C_ONLY_TYPES, MOST_SEARCHED, STATE, OpenCounts, users_line
-from wengert.recording.shadow import SHADOW, held
+from wengert.recording.recording import C_ONLY_TYPES, MOST_SEARCHED, STATE, OpenCounts, Recording, users_line
+from wengert.recording.shadow import SHADOW, WEAKLY_HELD_ABOVE, weak
 from wengert.values.data_classes import READS
-from wengert.values.keys import has_known_parts, has_plain_parts, is_element
+from wengert.values.keys import has_known_parts, has_plain_parts
 from wengert.values.names import home_of, lookup
-from wengert.values.sites import Site
-from wengert.values.specs import CERTAIN, is_certain, spec_of
+from wengert.values.sites import Site, UpdatingSite
+from wengert.values.specs import CERTAIN, FLOATS, is_certain, spec_of
 
 _ITEMS = {list, tuple, dict, bytes, range}
 
@@ -73,53 +73,83 @@ def get_item(key: Any, container: Any, site: Site | None) -> Any:
             if slot is None and id(key) not in SHADOW:
                 return container[key]
             if slot is not None and STATE.fast_entries is not None and _is_short(key):
-                return _record_item(container, key, slot, site)
+                STATE.site = site
+                return _record_item(container, key, container[key], slot)
         elif container.dtype.char in "OV" and STATE.recording is not None and STATE.recording.memory.holds_objects:
             STATE.site = site
             return foreign.item(STATE.recording, container, key)
-        elif STATE.fast_entries is not None and _is_short(key):
-            memory = memory_of(STATE.recording)  # type: ignore[arg-type]
-            storage = memory.storages.get(id(container))
-            if storage is None:
-                STATE.site = site
+        elif STATE.fast_entries is not None and (type(key) is int or _is_short(key)):
+            STATE.site = site
+            memory: Memory = STATE.recording.memory  # type: ignore[union-attr, assignment]
+            owner = container if container.base is None else container.base
+            storage = memory.storages.get(id(owner))
+            if storage is not None and storage.slot is not None and not (OpenCounts.tapes or memory.lent):
+                return _read_written(memory, storage, owner, container, key)
+            if storage is not None or type(owner) is not np.ndarray or owner.base is not None or memory.fields:
                 slot = memory.slot(container)
-            else:  # an owner that was written
-                slot = storage.slot
-            return container[key] if slot is None else _record_item(container, key, slot, site, storage)
+            value = container[key]
+            return value if slot is None else _record_item(container, key, value, slot)
     STATE.site = site
     return _get_item_slowly(container, key)
 
 
-def _record_item(container: np.ndarray, key: Any, slot: int, site: Site | None, storage: Storage | None = None) -> Any:
-    """Record a read of an array at this slot, by an untraced key; `storage` is its version, if it was written."""
-    value = container[key]
+def _read_written(memory: Memory, storage: Storage, owner: np.ndarray, array: np.ndarray, key: Any) -> Any:
+    """Return `array[key]`, a part of written memory, on no tape; a view of it is recorded when it is first used."""
+    value = array[key]
+    kind, where = type(value), key
+    if array is not owner:
+        where = None if memory.lent.overwritten or storage.shows(array) else storage.key_within(array, key, owner)
+    if where is None or (kind is not np.float64 and kind is not np.ndarray):
+        slot = memory.slot(array)
+        return value if slot is None else _record_item(array, key, value, slot)
+    if kind is np.ndarray and value.base is owner:
+        storage.note_key(value, where, owner.shape)
+    elif kind is np.ndarray and value.base is not None:
+        return record_call(require_primitive(operator.getitem), (array, key), {})
+    else:
+        if kind is np.ndarray:
+            where = memory.capture(key)
+            if type(STATE.site) is UpdatingSite:
+                memory.temporary = value
+        _append_item(memory.recording, value, storage.slot, storage.spec, where)
+    return value
+
+
+def _record_item(array: np.ndarray, key: Any, value: Any, slot: int) -> Any:
+    """Record that `array[key]`, by an untraced key, is `value`, and return it; the array is at this slot."""
     recording = STATE.recording
     assert recording is not None
-    entries = recording.entries
     is_array = type(value) is np.ndarray
     is_view = is_array and value.base is not None
-    is_odd = is_view and value.base is not container and value.base is not container.base
+    is_odd = is_view and value.base is not array and value.base is not array.base
     is_odd = is_odd or not (is_array or type(value) is np.float64)
-    if is_odd or container.dtype.kind not in "fc" or recording.inert:
-        STATE.site = site
-        return record_call(require_primitive(operator.getitem), (container, key), {})
-    spec = recording.specs.get(slot) if storage is None else storage.spec
+    if is_odd or array.dtype.kind not in "fc" or recording.inert:
+        return record_call(require_primitive(operator.getitem), (array, key), {})
+    spec, memory = recording.specs.get(slot), memory_of(recording)
     if spec is None:
-        spec = recording.specs[slot] = spec_of(container)
-    kept = held(value, recording.keeps_results) if is_array else value
-    kept_key = recording.memory.capture(key) if is_array and not is_view else key
-    entry = ShortForms.item, kept, (slot, None), (container if recording.keep else spec, kept_key), None, site
-    new_slot = len(entries)
-    entries.append(entry)
-    SHADOW[id(value)] = new_slot
+        spec = recording.specs[slot] = spec_of(array)
+    kept_key = memory.capture(key) if is_array and not is_view else key
+    new_slot = _append_item(recording, value, slot, array if recording.keep else spec, kept_key)
     if is_view:
-        if storage is not None and container.base is None:
-            storage.add_view(value, new_slot, key, container.shape)
-        elif recording.memory.storages:
-            recording.memory.add_view(value, new_slot)
-        if recording.memory.lent and recording.memory.lent.shows(container):
-            recording.memory.lent.note(value)
+        if memory.storages:
+            base = value.base
+            if id(base) in memory.storages or type(base) is not np.ndarray or base.base is not None or memory.fields:
+                memory.add_view(value, new_slot)
+        if memory.lent and memory.lent.shows(array):
+            memory.lent.note(value)
     return value
+
+
+def _append_item(recording: Recording, value: Any, slot: int | None, array: Any, key: Any) -> int:
+    """Append the entry of a read; `array` is what it keeps of the array that was read, at this slot."""
+    kept = value
+    if type(value) is np.ndarray and value.nbytes > WEAKLY_HELD_ABOVE and not recording.keeps_results:
+        kept = weak(value)
+    entries = recording.entries
+    new_slot = len(entries)
+    entries.append((ShortForms.item, kept, (slot, None), (array, key), None, STATE.site))
+    SHADOW[id(value)] = new_slot
+    return new_slot
 
 
 def _is_short(key: Any) -> bool:
@@ -178,10 +208,14 @@ def set_item(container: Any, key: Any, value: Any, site: Site | None) -> None:
     t = type(container)
     if t is np.ndarray and not OpenCounts.tapes:
         STATE.site = site
-        if type(value) is np.ndarray and ends_update(container, key, value):
-            container[key] = value  # nothing changes
-            return
-        record_store(container, key if is_element(key, container.ndim) or has_plain_parts(key) else integer(key), value)
+        recording, kind = STATE.recording, type(value)
+        if recording is not None and (kind is np.ndarray or kind in FLOATS):
+            if kind is np.ndarray and value.base is container and ends_view_update(recording, container, key, value):
+                container[key] = value  # nothing changes
+                return
+            if store_entry(recording, container, key, value):
+                return
+        record_store(container, integer(key), value)
         return
     if OpenCounts.tapes:
         STATE.site = site

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import array
 import collections
-import functools
 import operator
 import types
 from collections.abc import Callable
@@ -22,7 +21,6 @@ from wengert.hooks.items import dict_argument, each_item, iterable
 from wengert.hooks.lookups import HASH_CONTAINERS, guard_hashing, guard_lookup, guard_reachable
 from wengert.hooks.operators import COMPARISONS, Binary
 from wengert.hooks.search import CARRIER_TYPES, FROZEN, opaque, search
-from wengert.hooks.short_writes import write_entry
 from wengert.hooks.standins.probes import probe
 from wengert.hooks.table_operators import operate_on_tables
 from wengert.hooks.writes import record_write
@@ -232,10 +230,6 @@ def _record_numeric(op: Binary, left: Any, right: Any) -> Any:
 def inplace(op: Binary, fn: Callable[[Any, Any], Any], method: str, left: Any, right: Any) -> Any:
     """`left op= right`."""
     t, recording = type(left), STATE.recording
-    if t is np.ndarray and recording is not None:
-        primitive = primitive_of(op.fn)
-        if primitive and write_entry(recording, primitive, functools.partial(fn, left, right), left, (left, right)):
-            return left
     found = python_method(t, method)
     if found is not None:
         value = bind_method(found, left)(right)

@@ -18,7 +18,7 @@ from wengert.recording.interface import WrittenMemory
 from wengert.recording.primitives import Bound, Primitive
 from wengert.recording.recording import STATE, Recording
 from wengert.recording.shadow import SHADOW, WEAKLY_HELD_ABOVE
-from wengert.values.keys import frozen, has_known_parts, has_plain_parts, is_element
+from wengert.values.keys import frozen, has_known_parts, has_plain_parts, is_element, names_once
 from wengert.values.specs import SCALARS, Spec, light, spec_of
 
 _FLOAT64 = np.dtype(float)
@@ -34,43 +34,75 @@ class ShortForms:
     negative: Primitive | None = None  # of the `v` of `y[a:b] -= v`, which is recorded as `y[a:b] += -v`
 
 
-def store_entry(recording: Recording, memory: Memory, array: np.ndarray, key: Any, value: Any) -> bool:
-    """Store floats into a part of an array written before, and record that."""
-    storage, stores = _storage_for_short_path(recording, memory, array), ShortForms.stores
+def store_entry(recording: Recording, array: np.ndarray, key: Any, value: Any) -> bool:
+    """Store floats into a part of an array written before, or of a view of one, and record that."""
+    owner, stores, memory = array if array.base is None else array.base, ShortForms.stores, memory_of(recording)
+    storage = _storage_for_short_path(recording, memory, owner)
     if storage is None or stores is None:
         return False
     region, kept, value_slot = None, value, SHADOW.get(id(value))
-    if not is_element(key, array.ndim):
-        is_known = has_plain_parts(key) or (array.nbytes <= WEAKLY_HELD_ABOVE and has_known_parts(key))
-        region = array[key] if is_known else None  # a copy, if the key has arrays
-        if region is None or not 0 < region.size < array.size:
+    ends_update = value is memory.temporary  # which was read at this key
+    if ends_update or not is_element(key, array.ndim):
+        is_known = ends_update or has_plain_parts(key) or (array.nbytes <= WEAKLY_HELD_ABOVE and has_known_parts(key))
+        region = value if ends_update else array[key] if is_known else None  # a copy, if the key has arrays
+        if region is None or not 0 < region.size < owner.size:
             return False
     if type(value) is np.ndarray:
-        if region is None or value.dtype is not _FLOAT64 or not _owns_other_memory(value, array):
+        if region is None or value.dtype is not _FLOAT64 or not _owns_other_memory(value, owner):
             return False
         kept, value_slot = spec_of(value), memory.slot(value)
+    bound, where = stores[value_slot is not None], key
+    if region is not None and region.base is None:
+        where = memory.capture(key)
+        addend = _addend_of_update(memory, storage, key, value_slot) if ends_update else None
+        if addend is not None:
+            value_slot, kept = addend
+            bound = ShortForms.sums[value_slot is not None]
+    if owner is not array:
+        where = storage.key_within(array, key, owner)
+        if where is None:
+            return False
     slot = len(recording.entries)
-    if id(array) in memory.captured:
-        memory.undo.append([slot, array, frozen(key), array[key] if region is None else region.copy()])
+    if id(owner) in memory.captured:
+        saved = array[key] if region is None or region.base is None else region.copy()
+        memory.undo.append([slot, array, frozen(key), saved])
     memory.unfinished += 1
     try:
         array[key] = value
     except Exception as error:
         memory.ended_by(error)
         raise
-    bound, ins = stores[value_slot is not None], (storage.slot, None, value_slot)
-    key = key if region is None or region.base is not None else memory.capture(key)
-    recording.entries.append((bound, None, ins, (storage.spec, key, kept), None, STATE.site))
-    SHADOW[id(array)] = storage.slot = slot
+    ins = storage.slot, None, value_slot
+    recording.entries.append((bound, None, ins, (storage.spec, where, kept), None, STATE.site))
+    SHADOW[id(owner)] = storage.slot = slot
     storage.stamp += 1
     memory.unfinished -= 1
     return True
 
 
-def ends_update(owner: np.ndarray, key: Any, view: np.ndarray) -> bool:
-    """Whether a store, on no tape, ends `owner[key] op= v`, which has written into the view `owner[key]`."""
-    recording = STATE.recording
-    if view.base is not owner or recording is None or recording.memory.lent:
+def _addend_of_update(memory: Memory, storage: Storage, key: np.ndarray, slot: int | None) -> tuple[Any, Any] | None:
+    """If the value at `slot` is `y[key] + v` of this version of y, return the slot of v and what an entry keeps of v.
+
+    The indices must be those of the read, and different: of an element that is named twice, the last sum counts.
+    """
+    recording = memory.recording
+    entries = recording.entries
+    if slot is None or ShortForms.sums is None or recording.stream is not None:
+        return None
+    bound, _, ins, args, _, _ = entries[slot]  # type: ignore[misc]
+    if type(bound) is not Bound or _SIGNS.get(bound.fn) != 1 or type(ins[0]) is not int:
+        return None
+    read = entries[ins[0]]
+    if read is None or read[0] is not ShortForms.item or read[2][0] != storage.slot or read[3][1] is not key:
+        return None
+    if (memory.undo and memory.undo[-1][0] > ins[0]) or not names_once(key):
+        return None
+    return ins[1], light(args[1])
+
+
+def ends_view_update(recording: Recording, owner: np.ndarray, key: Any, view: np.ndarray) -> bool:
+    """Whether a store, on no tape, ends `owner[key] op= v`, which has written into the `view` `owner[key]`."""
+    if recording.memory.lent:
         return False
     storage = recording.memory.storages.get(id(owner))
     known = None if storage is None else storage.key_of(view, owner)
@@ -99,11 +131,17 @@ def _owns_other_memory(value: np.ndarray, array: np.ndarray) -> bool:
 
 
 def write_entry(
-    recording: Recording, primitive: Primitive, run: Callable[[], Any], target: np.ndarray, args: tuple[Any, ...]
+    recording: Recording,
+    primitive: Primitive,
+    fn: Callable[..., Any],
+    given: tuple[Any, ...],
+    target: np.ndarray,
+    args: tuple[Any, ...],
 ) -> bool:
-    """Do and record an elementwise call on floats that writes into `target`, such as `target *= v`.
+    """Do and record an elementwise call on floats, `primitive` of `args`, that writes into `target`: `target *= v`.
 
-    The target owns its memory, or is selected by a basic key from an array written before.
+    `fn(*given)` does it. The target owns its memory, or is selected by a basic key from an array written before. A
+    temporary copy gets no version, as it has no views.
     """
     if recording.keep or recording.checks_fp_errors or recording.context is not None or ShortForms.sums is None:
         return False
@@ -115,83 +153,87 @@ def write_entry(
         key = None if storage is None else storage.key_of(target, owner)
         if key is None:
             return False
+    entries, bound = recording.entries, None
     sign = None if key is None or args[0] is not target or recording.stream is not None else _SIGNS.get(primitive.fn)
     if sign == 1 or (sign and ShortForms.negative is not None and not primitive.has_users_rule):
-        form, kept, slot = ShortForms.sums, light(args[1]), _slot_of(memory, args[1])
-        if slot is not None and sign == -1:
-            slot = _record_negative(recording, args[1], kept, slot)
-        _save_region(memory, owner, target, 0)
-        run_unfinished(memory, run)
+        form, kept, slot = ShortForms.sums, light(args[1]), _record_addend(recording, memory, args[1], sign)
     else:
-        ins = tuple([_slot_of(memory, a) for a in args])
+        ins = tuple([memory.slot(a) if type(a) is np.ndarray else SHADOW.get(id(a)) for a in args])
         bound = primitive.simple_bound(recording.mask(ins))
         if not bound.places:
             return False
-        storage = memory.join(target).storage if storage is None else storage
-        kept = spec_of(target)
-        form, slot = ShortForms.stores, _record_result(memory, bound, run, target, args, ins, kept)
-    assert storage is not None
+        is_temporary = target is memory.temporary and storage is None
+        if storage is None and not is_temporary:
+            storage = memory.join(target).storage
+        form, kept = ShortForms.stores, spec_of(target)
+        residuals = _residuals(memory, bound, target, args, kept)
+    if id(owner) in memory.captured and target.flags.writeable:
+        memory.undo.append(saved_region(len(entries) + (bound is not None), target))
+    memory.unfinished += 1
+    try:
+        fn(*given)
+    except Exception as error:
+        memory.ended_by(error)
+        raise
+    if bound is not None:
+        slot, y = len(entries), kept
+        if is_temporary or bound.reads_y == "value":
+            y = target if is_temporary else target.copy()
+        entries.append((bound, y, ins, residuals, None, STATE.site))
+        memory.captured_to = slot + 1  # what it reads is captured
+        if y is not kept:
+            SHADOW[id(y)] = slot
+    if storage is None:
+        memory.unfinished -= 1
+        return True
     if key is None:
         if recording.stream is not None:
             recording.stream.share(slot)
         memory.written(storage, target, slot)
     else:
-        entry = form[slot is not None], None, (storage.slot, None, slot), (storage.spec, key, kept), None, STATE.site
-        recording.entries.append(entry)
-        memory.written(storage, owner, len(recording.entries) - 1)
-        if form is ShortForms.stores:
+        entries.append(
+            (form[slot is not None], None, (storage.slot, None, slot), (storage.spec, key, kept), None, STATE.site)
+        )
+        memory.written(storage, owner, len(entries) - 1)
+        if bound is not None:
             storage.add_view(target, slot, key, owner.shape)
     memory.unfinished -= 1
     return True
 
 
-def _record_negative(recording: Recording, value: Any, kept: Any, slot: int) -> int:
-    """Record the negative of an array or number at this slot, `kept` as its Spec or itself; return its slot."""
+def _record_addend(recording: Recording, memory: Memory, value: Any, sign: int) -> int | None:
+    """Return the slot of what an update adds: `value`, or its negative, which is recorded; None if it is constant."""
+    is_array = type(value) is np.ndarray
+    slot = memory.slot(value) if is_array else SHADOW.get(id(value))
+    if slot is None or sign == 1:
+        return slot
     negative = ShortForms.negative
     assert negative is not None
-    is_array = type(value) is np.ndarray
-    bound = negative.simple_bound((True,)) if is_array else negative.scalar_bound((True,))
+    bound, kept = negative.simple_bound((True,)) if is_array else negative.scalar_bound((True,)), light(value)
     recording.entries.append((bound, kept if is_array else -value, (slot,), (kept,), None, STATE.site))
     return len(recording.entries) - 1
 
 
-def _slot_of(memory: Memory, value: Any) -> int | None:
-    return memory.slot(value) if type(value) is np.ndarray else SHADOW.get(id(value))
+def _residuals(memory: Memory, bound: Bound, target: np.ndarray, args: tuple[Any, ...], spec: Spec) -> tuple[Any, ...]:
+    """Return what the entry of a call that is about to overwrite the `target` keeps of its arguments.
+
+    A small target is copied, which costs less than to save and restore it. An inner level's residuals are variables of
+    the outer one, and copies would not be.
+    """
+    kept = [spec if a is target else spec_of(a) if type(a) is np.ndarray else a for a in args]
+    for k in bound.residual_places:
+        if args[k] is target and target.nbytes <= WEAKLY_HELD_ABOVE and memory.residuals_may_be_copies:
+            kept[k] = target.copy()
+        elif type(args[k]) is np.ndarray:
+            kept[k] = memory.capture(args[k])
+    return tuple(kept)
 
 
-def _record_result(
-    memory: Memory,
-    bound: Bound,
-    run: Callable[[], Any],
-    target: np.ndarray,
-    args: tuple[Any, ...],
-    ins: tuple[int | None, ...],
-    spec: Spec,
-) -> int:
-    """Do the call, and record it as one that returns a new array; return its slot."""
-    entries = memory.recording.entries
-    kinds = zip(bound.residual_kinds, args, strict=True)
-    residuals = tuple([memory.capture(a) if how == "value" else spec if a is target else light(a) for how, a in kinds])
-    _save_region(memory, target if target.base is None else target.base, target, 1)
-    run_unfinished(memory, run)
-    y = target.copy() if bound.reads_y == "value" else spec
-    entries.append((bound, y, ins, residuals, None, STATE.site))
-    if type(y) is np.ndarray:
-        SHADOW[id(y)] = len(entries) - 1
-    return len(entries) - 1
-
-
-def _save_region(memory: Memory, owner: np.ndarray, target: np.ndarray, entries: int) -> None:
-    """Save what a write after so many more entries is about to overwrite, if the owner is captured."""
-    if id(owner) in memory.captured and target.flags.writeable:
-        memory.undo.append(saved_region(len(memory.recording.entries) + entries, target))
-
-
-def run_unfinished(memory: WrittenMemory, run: Callable[[], Any]) -> Any:
-    """Call `run`, which writes, and mark the write as unfinished until it is recorded."""
+def run_unfinished(memory: WrittenMemory, fn: Callable[..., Any], given: tuple[Any, ...] = ()) -> Any:
+    """Call `fn(*given)`, which writes, and mark the write as unfinished until it is recorded."""
     memory.unfinished += 1
     try:
-        return run()
+        return fn(*given)
     except Exception as error:
         memory.ended_by(error)
         raise

@@ -16,7 +16,7 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.hooks import foreign
 from wengert.hooks.search import refuse_hidden
-from wengert.hooks.short_writes import run_unfinished, store_entry, write_entry
+from wengert.hooks.short_writes import run_unfinished, write_entry
 from wengert.mutation.storage import Memory, memory_of
 from wengert.recording.decisions import guard, raised, unharmed
 from wengert.recording.layout import writable
@@ -30,7 +30,7 @@ from wengert.recording.subclasses import plain
 from wengert.recording.variables import keep_args, record_constant, splat
 from wengert.values.functional import setitem
 from wengert.values.keys import as_view, is_basic, may_be_all
-from wengert.values.specs import FLOATS, Spec, is_inexact, spec_of
+from wengert.values.specs import Spec, is_inexact, spec_of
 from wengert.values.views import owner_of
 
 
@@ -43,8 +43,6 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
     memory = memory_of(recording)
     if type(array) is not np.ndarray:
         array = plain(array)
-    if (type(value) is np.ndarray or type(value) in FLOATS) and store_entry(recording, memory, array, key, value):
-        return
     if array.dtype.char in "OV" and foreign.store(recording, array, key, value):
         return
     if isinstance(value, np.ndarray) and _writes_itself_back(memory, array, key, value):
@@ -183,7 +181,7 @@ def record_write(
 ) -> Any:
     """Do and record a call that writes its whole result into `target`: `a += b`, `np.add(a, b, out=c)`."""
     recording = recording_here() if STATE.recording is None else STATE.recording
-    if not kwargs and write_entry(recording, primitive, run, target, args):
+    if not kwargs and write_entry(recording, primitive, run, (), target, args):
         return target
     memory = memory_of(recording)
     rule = primitive.rule

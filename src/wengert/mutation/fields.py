@@ -27,20 +27,14 @@ class _RecordArray(NamedTuple):
     taken: set[int]
 
 
-class Fields:
-    """The structured arrays into which traced values were written, and their numeric fields."""
+class Fields(dict[int, _RecordArray]):
+    """The structured arrays into which traced values were written, by id, and their numeric fields."""
 
-    __slots__ = ("_known",)
-
-    def __init__(self) -> None:
-        self._known: dict[int, _RecordArray] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._known)
+    __slots__ = ()
 
     def enter(self, recording: Recording, owner: np.ndarray) -> None:
         """Register the fields of a structured array. Errors: RefusedCallError if fields overlap, or in a context."""
-        if id(owner) in self._known:
+        if id(owner) in self:
             return
         if recording.context is not None:
             raise _refused_view(recording, "under a context", "Copy the fields into separate arrays")
@@ -52,14 +46,14 @@ class Fields:
                 taken.extend(range(place, place + field.itemsize))
         if len(taken) != len(set(taken)):
             raise _refused_view(recording, "whose fields overlap", "Copy the fields into separate arrays")
-        self._known[id(owner)] = _RecordArray(owner, fields, set(taken))
+        self[id(owner)] = _RecordArray(owner, fields, set(taken))
 
     def of(self, recording: Recording, view: np.ndarray, owner: np.ndarray) -> np.ndarray | None:
         """Return the field whose numbers a view of an owner shows; None if it shows no field.
 
         Errors: RefusedCallError if it shows several fields, parts of one, or another dtype.
         """
-        records = self._known.get(id(owner))
+        records = self.get(id(owner))
         if records is None or view.dtype.names is not None or view.size == 0:
             return None
         places = _byte_offsets(view, owner)
@@ -77,7 +71,7 @@ class Fields:
 
     def all_of(self, owner: np.ndarray) -> list[np.ndarray]:
         """Return the numeric fields of a registered structured array."""
-        records = self._known.get(id(owner))
+        records = self.get(id(owner))
         return [] if records is None else [*{id(field): field for field in records.fields.values()}.values()]
 
 

@@ -43,6 +43,15 @@ def read_region(recording: Recording, view: np.ndarray, owner: np.ndarray, slot:
     return append_call(recording, read_lens, view, (flat, None, None, None), (kept, *lens))
 
 
+def read_at_key(recording: Recording, view: np.ndarray, whole: int, spec: Spec, key: Any) -> int:
+    """Record, on no tape, a read of `view` at a key of its owner, an array like `spec` at slot `whole`."""
+    bound, slot = ruled(getitem).bound(2, (True, False), ()), len(recording.entries)
+    kept = held(view, recording.keeps_results)
+    recording.entries.append((bound, kept, (whole, None), (spec, key), None, STATE.site))
+    SHADOW[id(view)] = slot
+    return slot
+
+
 def _read_part(recording: Recording, view: np.ndarray, owner: np.ndarray, slot: int) -> int:
     """Record a read through a view of real or imaginary parts. Errors: RefusedCallError for another dtype."""
     found = part_of(view, owner)

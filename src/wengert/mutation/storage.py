@@ -20,13 +20,13 @@ from wengert.errors import RefusedCallError
 from wengert.mutation.fields import Fields
 from wengert.mutation.lent_views import LentViews
 from wengert.mutation.placed_views import PlacedViews
-from wengert.mutation.regions import append_call, read_region, slot_before, store_region
+from wengert.mutation.regions import append_call, read_at_key, read_region, slot_before, store_region
 from wengert.mutation.roots import Roots, file_array, is_open, root_of
 from wengert.mutation.undo import EveryOwner, FinalContents, UndoRecord, overwrite, undo_write
 from wengert.mutation.versions import Storage
 from wengert.recording.aliases import check_alone, check_elsewhere, check_unseen, overlaps_any
 from wengert.recording.primitives import Bound
-from wengert.recording.recording import Entry, Level, Recording, leave_array_fast_path, users_line
+from wengert.recording.recording import Level, Recording, leave_array_fast_path, users_line
 from wengert.recording.shadow import SHADOW, forgetting
 from wengert.recording.slots import slot_of
 from wengert.values.frames import ENGINE
@@ -60,9 +60,9 @@ class Memory(MadeWhenRead):
 
     __slots__ = (
         "_captured",
-        "_captured_to",
         "_roots",
         "arguments",
+        "captured_to",
         "fields",
         "finals",
         "has_outer_reads",
@@ -73,6 +73,7 @@ class Memory(MadeWhenRead):
         "replaced",
         "runs_others",
         "storages",
+        "temporary",
         "undo",
         "unfinished",
         "written_like",
@@ -93,13 +94,14 @@ class Memory(MadeWhenRead):
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self.storages: dict[int, Storage] = {}  # of the owners that were written, by id
-        self._captured_to = 0  # `_captured` has the owners of all entries below this one
+        self.captured_to = 0  # `_captured` has the owners of all entries below this one
         self.arguments: list[tuple[np.ndarray, int, Level | None]] = []  # with their levels; not yet among the roots
         self.undo: list[UndoRecord] = []
         self.finals: FinalContents | None = None  # set once memory is to be restored after the log is used up
         self.has_outer_reads = False  # whether users' rules were called, whose pullbacks may read anything
         self.runs_others = False  # whether a user's rule was called: its pullback may have side effects
         self.holds_objects = False  # whether object arrays or structured arrays hold traced values
+        self.temporary: np.ndarray | None = None  # the last copy read by `a[key] op= v`: nothing else refers to it
         self.unfinished = 0  # how many writes have begun and not ended; one that an exception cut short never ends
 
     @property
@@ -113,55 +115,64 @@ class Memory(MadeWhenRead):
     @property
     def captured(self) -> dict[int, np.ndarray]:
         """Return the owners of residuals; those of simple calls are added at the first write, which few traces make."""
-        entries = self.recording.entries[self._captured_to :]
-        for entry in entries:
-            if entry is not None and type(entry[0]) is Bound and entry[0].is_simple and not entry[0].of_numbers:
-                self._capture_simple(entry)
-        self._captured_to += len(entries)
+        if self.captured_to < len(self.recording.entries):
+            self._capture_simple_calls()
         return self._captured
 
-    def _capture_simple(self, entry: Entry) -> None:
-        bound, y, _, args, _, _ = entry
-        if "value" not in bound.residual_kinds and bound.reads_y != "value" and not self.recording.keep:
-            return
-        for how, value in ((bound.reads_y, y), *zip(bound.residual_kinds, args, strict=True)):
-            if (how == "value" or self.recording.keep) and isinstance(value, np.ndarray):
-                owner = owner_of(value)
-                self._captured[id(owner)] = owner
+    @property
+    def residuals_may_be_copies(self) -> bool:
+        """Whether no outer level reads the residuals of an entry made now as its variables."""
+        return len(self.recording.levels) == 1 and not self.recording.keeps_results
+
+    def _capture_simple_calls(self) -> None:
+        entries = self.recording.entries[self.captured_to :]
+        for entry in entries:
+            if entry is not None and type(entry[0]) is Bound and entry[0].is_simple and not entry[0].of_numbers:
+                for value in (entry[1], *entry[3]) if self.recording.keep else entry[0].residuals(entry):
+                    if isinstance(value, np.ndarray):
+                        owner = owner_of(value)
+                        self._captured[id(owner)] = owner
+        self.captured_to += len(entries)
 
     def slot(self, array: np.ndarray) -> int | None:
         """Return the slot of an array's current content, or None."""
         if self.holds_objects and array.dtype.char in "OV":
             self._check_objects(array)
-        if not self.storages:
-            return SHADOW.get(id(array))
-        owner_now = owner_of(array)
-        storage = self.storages.get(id(owner_now))
-        if storage is None and self.fields:
-            storage = self._storage(array)
+        owner = array if array.base is None else array.base
+        storage = self.storages.get(id(owner))
         if storage is None:
-            if owner_now.base is not None:
-                check_elsewhere(self.recording, array, self.storages.values())
-            return SHADOW.get(id(array))
-        owner = storage.owner()
-        assert owner is not None
+            if not self.storages or (type(owner) is np.ndarray and owner.base is None and not self.fields):
+                return SHADOW.get(id(array))
+            storage = self._storage(array)
+            if storage is None:
+                if owner_of(array).base is not None:
+                    check_elsewhere(self.recording, array, self.storages.values())
+                return SHADOW.get(id(array))
+            owner = storage.owner()  # type: ignore[assignment]
         if array is owner:
             return storage.slot
         seen = storage.views.get(id(array))
-        if seen is not None and seen[0]() is array and seen[1] == storage.stamp:
+        if seen is not None and seen[1] == storage.stamp and seen[0]() is array:
             return seen[2]
+        return self._slot_of_view(storage, owner, array)
+
+    def _slot_of_view(self, storage: Storage, owner: np.ndarray, array: np.ndarray) -> int | None:
+        """Return the slot of a view of the current version, which is read."""
+        recording, whole = self.recording, storage.slot
         if self.lent.overwritten:
-            self.lent.refuse_spoilt(self.recording, array)
-        placed, key = self.placed.use(self.recording, array), None
-        whole = storage.slot
-        if whole is None and placed is not None:
-            whole = self.recording.constant(owner.copy(order="K"))
-        elif whole is not None and not self.recording.keep and array.ndim and not covers(array, owner):
+            self.lent.refuse_spoilt(recording, array)
+        if whole is not None and not recording.keep and array.ndim and array.shape != owner.shape:
             key = storage.key_of(array, owner)
-            placed = None if key is None else (key, None)
-        slot = None if whole is None else read_region(self.recording, array, owner, whole, placed)
-        storage.add_view(array, slot, key, owner.shape)
-        return slot
+            if key is not None:
+                slot = read_at_key(recording, array, whole, storage.spec, key)
+                storage.add_view(array, slot, key, owner.shape)
+                return slot
+        placed = self.placed.use(recording, array)
+        if whole is None and placed is not None:
+            whole = recording.constant(owner.copy(order="K"))
+        found = None if whole is None else read_region(recording, array, owner, whole, placed)
+        storage.add_view(array, found)
+        return found
 
     def slot_of_result(self, array: np.ndarray) -> int | None:
         """Return the slot of an array that a tape returns; a stored copy, as by `y[...] = x`, becomes a copy there."""
@@ -437,7 +448,7 @@ class Memory(MadeWhenRead):
 
     def use_up(self) -> None:
         """Let `unwind` use up the log from now on: no write follows, and residuals need no undo log any more."""
-        self._captured, self._captured_to = {}, len(self.recording.entries)
+        self._captured, self.captured_to = {}, len(self.recording.entries)
         self.finals = FinalContents(self.recording.owed)
 
     def unwind(self, position: int) -> int:
@@ -452,7 +463,7 @@ class Memory(MadeWhenRead):
 
     def forget_kept(self) -> None:
         """Forget the captured residuals: no pullback will read them."""
-        self._captured, self._captured_to = {}, len(self.recording.entries)
+        self._captured, self.captured_to = {}, len(self.recording.entries)
         self.undo.clear()
         for copies in self.replaced:
             for key in [key for key, made in copies.items() if reference_count(made) == SINGLE_REFERENCE]:

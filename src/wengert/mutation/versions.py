@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.values.keys import composed, has_plain_parts
 from wengert.values.specs import Spec
 from wengert.values.views import basic_key, lens_of
 
@@ -27,8 +28,17 @@ class Storage:
         self.views: dict[int, tuple[weakref.ref[np.ndarray], int, int | None, Any, Any]] = {}
 
     def add_view(self, view: np.ndarray, slot: int | None, key: Any = None, shape: Any = None) -> None:
-        """Add a view of the current version, with its slot, and its key in an owner of this shape if that is known."""
+        """Add a view of the current version at its slot, with its key in an owner of this shape if that is known."""
         self.views[id(view)] = weakref.ref(view), self.stamp, slot, key, shape
+
+    def note_key(self, view: np.ndarray, key: Any, shape: tuple[int, ...]) -> None:
+        """Add a view that has not been read yet, with its key in an owner of this shape."""
+        self.views[id(view)] = weakref.ref(view), -1, None, key, shape
+
+    def shows(self, view: np.ndarray) -> bool:
+        """Whether a view has a slot of its own for the current version, as an argument of an inner level has."""
+        seen = self.views.get(id(view))
+        return seen is not None and seen[1] == self.stamp and seen[0]() is view
 
     def key_of(self, view: np.ndarray, owner: np.ndarray) -> Any:
         """Return the basic key that selects a view from its owner, or None; it is computed once for each view."""
@@ -42,6 +52,11 @@ class Storage:
         if region is None or region.shape != view.shape or region.strides != view.strides:
             return None
         return key if region.dtype is view.dtype else None
+
+    def key_within(self, view: np.ndarray, key: Any, owner: np.ndarray) -> Any:
+        """Return the key that selects `view[key]` from the owner, for a basic `key` of plain parts, or None."""
+        known = self.key_of(view, owner)
+        return None if known is None or not has_plain_parts(key) else composed(known, key, owner.shape)
 
 
 _UNSEEN = None, -1, None, None, None

@@ -16,7 +16,7 @@ from wengert.values.functional import additem, getfield, setitem
 from wengert.values.names import home_of, is_of_library, makes_new, runs_python, ufunc_of
 
 _HOW = ("nothing", "shape", "value")
-_DERIVED = ("variant", "call", "reads_y", "residual_kinds")
+_DERIVED = ("variant", "call", "reads_y", "residual_kinds", "residual_places")
 _OF_WENGERT = f"{os.sep}wengert_rules{os.sep}"
 
 
@@ -143,7 +143,8 @@ class Primitive:
 class Bound:
     """A primitive in one form of call: which arguments are wanted, and what of each its pullback reads.
 
-    `residual_kinds[k]` says what an entry keeps of argument k: "value", "shape", "static" or "nothing". `step` is its
+    `residual_kinds[k]` says what an entry keeps of argument k: "value", "shape", "static" or "nothing";
+    `residual_places` has each k whose value it keeps. `step` is its
     part of the reverse pass on floats and `array_step` that on arrays, generated after some uses; `forth` is that of
     forward mode on floats. `scatter` adds to the cotangent of the only wanted argument, the first; `above`: so many
     elements has an x̄ to which it pays to add in place, or None. `of_numbers`: all arguments are numbers.
@@ -169,6 +170,7 @@ class Bound:
         "primitive",
         "reads_y",
         "residual_kinds",
+        "residual_places",
         "rule",
         "scatter",
         "step",
@@ -181,6 +183,7 @@ class Bound:
     call: Callable[..., Any] | None
     reads_y: str
     residual_kinds: tuple[str, ...]
+    residual_places: tuple[int, ...]
 
     def __init__(self, primitive: Primitive, nargs: int, mask: tuple[bool, ...], kwnames: tuple[str, ...]) -> None:
         rule = primitive.rule
@@ -242,6 +245,12 @@ class Bound:
                     kinds[place] = max(kinds[place], reads, key=_HOW.index)
         self.call = None if variant is None else variant.call
         self.residual_kinds, self.reads_y, self.variant = tuple(kinds), reads_y, variant
+        self.residual_places = tuple([k for k, how in enumerate(kinds) if how == "value"])
+
+    def residuals(self, entry: Any) -> list[Any]:
+        """Return the values in an entry of this form that its pullback reads."""
+        args, y = entry[3], [entry[1]] if self.reads_y == "value" else []
+        return [*y, *[args[k] for k in self.residual_places]]
 
     def with_outer_state(self, state: OuterState) -> Bound:
         """Return this form for one call whose rule must read everything outside its arguments as it is now."""

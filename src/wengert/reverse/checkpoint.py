@@ -144,8 +144,8 @@ class _Stretch:
     def __enter__(self) -> _Stretch:
         memory = self.memory
         self.start = len(self.recording.entries)
-        self.outside = memory.undo, memory.finals, memory._captured, memory._captured_to, self.recording.specs
-        memory.undo, memory.finals, memory._captured, memory._captured_to = [], None, EveryOwner(), self.start
+        self.outside = memory.undo, memory.finals, memory._captured, memory.captured_to, self.recording.specs
+        memory.undo, memory.finals, memory._captured, memory.captured_to = [], None, EveryOwner(), self.start
         self.recording.specs = {}
         self.is_kept = False
         memory.unfinished += 1
@@ -153,7 +153,7 @@ class _Stretch:
 
     def __exit__(self, *error: object) -> None:
         memory = self.memory
-        memory.undo, memory.finals, memory._captured, memory._captured_to, self.recording.specs = self.outside
+        memory.undo, memory.finals, memory._captured, memory.captured_to, self.recording.specs = self.outside
         if error[0] is None or self.is_kept:
             memory.unfinished -= 1
 

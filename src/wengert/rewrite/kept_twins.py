@@ -14,7 +14,7 @@ from typing import Any
 from wengert.rewrite.loop_head import LoopHead
 from wengert.values.code_packs import Pack, pack_of
 from wengert.values.codes import original
-from wengert.values.sites import Site, StoringSite
+from wengert.values.sites import Site, StoringSite, UpdatingSite
 
 
 def twins_in(code: CodeType) -> Pack | None:
@@ -45,6 +45,8 @@ def _constant_data(const: Any, own: Mapping[int, int], names: Mapping[int, str])
         return "twin", own[id(original(const))]
     if t is Site:
         return "site", const.line
+    if t is UpdatingSite:
+        return "updating site", const.line
     if t is StoringSite:
         return "storing site", const.line, const.target, const.called
     if t is LoopHead:
@@ -64,6 +66,7 @@ def unpack_twin(
         "twin": lambda k: nested(code.co_consts[k]) if nested else None,
         "hook": hooks.__getitem__,
         "site": lambda line: Site(code.co_filename, line, code.co_qualname),
+        "updating site": lambda line: UpdatingSite(code.co_filename, line, code.co_qualname),
         "storing site": lambda line, *rest: StoringSite.of(Site(code.co_filename, line, code.co_qualname), *rest),
         "head": lambda fields: LoopHead(*fields),
         "iter": lambda: iter,

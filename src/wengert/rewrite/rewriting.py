@@ -20,10 +20,10 @@ from wengert.rewrite.emitter import Emitter, Nested, OpcodeTable
 from wengert.rewrite.heads import set_apart
 from wengert.rewrite.nulls import calls_without_self
 from wengert.rewrite.reading import reading_table, write_head, write_statement
-from wengert.rewrite.storing import called_at, stored_in
+from wengert.rewrite.storing import called_at, reads_for_update, stored_in
 from wengert.rewrite.tables import running_table
 from wengert.values.frames import is_at_caller
-from wengert.values.sites import Site, StoringSite
+from wengert.values.sites import Site, StoringSite, UpdatingSite
 
 ROOM = 5
 """Further stack slots that a hook call needs, for the hook, constants and the site."""
@@ -123,7 +123,9 @@ class Sites:
 
     def _storing(self, items: list[Any], k: int) -> Site | None:
         site, target = self.of(items[k]), stored_in(items, k)
-        return site if site is None or target is None else StoringSite.of(site, target, called_at(items, k))
+        if site is None or target is None:
+            return UpdatingSite(*site) if site is not None and reads_for_update(items, k) else site
+        return StoringSite.of(site, target, called_at(items, k))
 
     def of(self, instr: Instr) -> Site | None:
         if is_at_caller(self.code.co_filename):

@@ -1,4 +1,7 @@
-"""The variable that the next instruction stores a result in, and the name of the function that a call calls."""
+"""Where a result goes: the variable in which the next instruction stores it, or the item that an update stores.
+
+Also the name of the function that a call calls.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,16 @@ def stored_in(program: list[Any], k: int) -> str | None:
     if items and items[0].name == "COPY" and items[0].arg == 1:
         items = items[1:]
     return _variable(items[0].arg) if items and items[0].name in STORES else None
+
+
+def reads_for_update(program: list[Any], k: int) -> bool:
+    """Whether the instruction at `k` reads the item that an update such as `a[key] += v` is about to store."""
+    before = program[max(k - 2, 0) : k]
+    copies = [item for item in before if isinstance(item, Instr) and item.name == "COPY" and item.arg == 2]
+    return len(copies) == 2 and program[k].name in READING
+
+
+READING = {"BINARY_SUBSCR", "BINARY_OP"}
 
 
 def called_at(program: list[Any], k: int) -> str | None:

@@ -23,6 +23,25 @@ def full_key(key: Any, axes: int) -> list[Any]:
     return parts
 
 
+def composed(outer: Any, inner: Any, shape: tuple[int, ...]) -> Any:
+    """Return the key of `x[outer][inner]` in `x`, an array of this shape; the keys have integers and slices only."""
+    rest = inner if type(inner) is tuple else (inner,)
+    if type(outer) is int:  # a row: the other axes are whole
+        return outer, *rest
+    parts = list(outer) if type(outer) is tuple else [outer]
+    parts += [slice(None)] * (len(shape) - len(parts))
+    axes = [k for k, part in enumerate(parts) if type(part) is slice]
+    for k, part in zip(axes, rest, strict=False):
+        parts[k] = part if parts[k] == _ALL else range(shape[k])[parts[k]][part]
+        if type(parts[k]) is range:
+            start, stop, step = parts[k].start, parts[k].stop, parts[k].step
+            parts[k] = slice(start, stop if stop >= 0 else None, step)
+    return tuple(parts)
+
+
+_ALL = slice(None)
+
+
 def is_element(key: Any, ndim: int) -> bool:
     """Whether a key selects one element of an array of `ndim` axes, by integers."""
     if type(key) in INTEGERS:
@@ -76,6 +95,22 @@ def may_repeat(key: Any) -> bool:
         if not one and np.asarray(part).dtype.kind != "b":
             return True
     return False
+
+
+def names_once(key: Any) -> bool:
+    """Whether a key is a short row of different indices from the start of an axis, or an array of bools."""
+    if type(key) is not np.ndarray:
+        return False
+    if key.dtype.kind == "b":
+        return True
+    if key.dtype.kind not in "iu" or key.ndim != 1 or len(key) > _MOST_COMPARED:
+        return False
+    indices = key.tolist()
+    return len({*indices}) == len(indices) and (not indices or min(indices) >= 0)
+
+
+_MOST_COMPARED = 64
+"""So many indices are compared one by one, which is faster than by arrays."""
 
 
 def has_mask(key: Any) -> bool:

@@ -16,6 +16,10 @@ class Site(NamedTuple):
         return f"{self.file}:{self.line} in {self.function}"
 
 
+class UpdatingSite(Site):
+    """The Site of the read in `a[key] op= v`: only the operator, and the store that follows it, have its result."""
+
+
 class StoringSite(Site):
     """A Site whose result is assigned to the user's variable `target`.
 
