@@ -53,7 +53,8 @@ class open_level:
             recording.enter, recording.callees = calls.resolve_plain, STATE.callees
             SESSION.open(recording, sys._getframe(1))
             if recording.saved_state is None:
-                rules.ready(generated.bind_hooks)
+                if rules.made.get(generated.bind_hooks) != len(sys.modules):
+                    rules.ready(generated.bind_hooks)
                 if escape_monitor.Monitor.needs_restart:
                     escape_monitor.turn_reports_on()
             STATE.recording, STATE.fast_entries = recording, recording.entries if self.context is None else None

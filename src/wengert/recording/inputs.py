@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from operator import is_
 from types import CellType, FunctionType, MethodType
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -26,19 +26,18 @@ from wengert.values.trees import Leaf, Seen, TreePath, is_filled, itself, leaves
 Make: TypeAlias = Callable[[Leaf, TreePath], Leaf]  # what stands in place of the leaf at the path `path_text(path)`
 
 
-class Leaves:
+class Leaves(NamedTuple):
     """Arguments that are leaves themselves, as most are: there is nothing to walk, nothing to put back."""
 
-    __slots__ = ("_given", "made")
+    made: list[Leaf]
+    """The fresh leaves, in order."""
+    own: Sequence[Leaf]
+    """The caller's own objects in place of which they were made."""
 
     @property
     def paths(self) -> list[tuple[str, Leaf]]:
         """The pairs (path, fresh leaf), in order."""
         return [(f"argument {k + 1}", leaf) for k, leaf in enumerate(self.made)]
-
-    def __init__(self, made: list[Leaf], given: Sequence[Leaf]) -> None:
-        self.made = made  # the fresh leaves, in order
-        self._given = given  # the caller's own object in place of which each was made
 
     def mirrors(self, gradient_of: Callable[[Leaf], Any]) -> tuple[Any, ...]:
         """The gradient of each argument, as `gradient_of(fresh leaf)` gives it."""
@@ -48,11 +47,11 @@ class Leaves:
         """`result` with the caller's own object in place of each fresh one in it."""
         if is_inexact(result):
             return self.given(result)
-        return walk(result, "", {id(f): (f, given) for f, given in zip(self.made, self._given, strict=True)})
+        return walk(result, "", {id(f): (f, given) for f, given in zip(self.made, self.own, strict=True)})
 
     def given(self, thing: Any) -> Any:
         """The caller's object for which `thing` was made, or the thing itself."""
-        for fresh, own in zip(self.made, self._given, strict=True):
+        for fresh, own in zip(self.made, self.own, strict=True):
             if fresh is thing:
                 return own
         return thing

@@ -43,7 +43,7 @@ class Registry:
     def __init__(self, group: str | None = None) -> None:
         self.version = 0
         self.watchers: list[Callable[[], None]] = []  # called after each change
-        self._made: dict[Callable[[], Any], Any] = {}
+        self.made: dict[Callable[[], Any], Any] = {}  # what was made under the present rules
         self.types: set[type] = set()  # the types of all targets so far
         self._rules: dict[Any, Rule] = {}
         self._batching: dict[Any, Callable[..., Any]] = {}
@@ -280,14 +280,19 @@ class Registry:
         return f.own_rule if rule is None and issubclass(type(f), Carrier) else rule
 
     def ready(self, make: Callable[[], Any]) -> None:
-        """Load all rules and call `make`, unless that is done under the present rules; each trace begins with this."""
-        if make not in self._made or self._companions.seen != len(sys.modules):
-            self.load()
-            self.once(make)
+        """Load all rules and call `make`, unless that is done under the present rules.
+
+        Each trace needs this if `made[make]` is not the number of imported modules.
+        """
+        self.load()
+        made = self.made
+        if make not in made:
+            make()
+        made[make] = len(sys.modules)
 
     def once(self, make: Callable[[], T]) -> T:
         """Return `make()`, cached until a rule changes."""
-        made = self._made
+        made = self.made
         if make not in made:
             made[make] = make()
         found: T = made[make]
@@ -295,7 +300,7 @@ class Registry:
 
     def _changed(self) -> None:
         self.version += 1
-        self._made = {}  # a new dict: a `make` that is running has read the old rules and fills the old dict
+        self.made = {}  # a new dict: a `make` that is running has read the old rules and fills the old dict
         if self._loader != threading.get_ident():
             self._call_watchers()
 
