@@ -281,13 +281,10 @@ def _record_call(
 
     Entries keep the shapes that forward mode needs. `streamed` are the tangents to push meanwhile, and the `size`.
     """
-    keeps_results, fast_entries = recording.keeps_results, STATE.fast_entries
-    recording.keeps_results = True
+    keeps_results, recording.keeps_results = recording.keeps_results, True
     stream = recording.stream if streamed is None else None
     if stream is not None:
         streams_results, stream.keeps_results = stream.keeps_results, True
-    if streamed is None:
-        STATE.fast_entries = None  # the short path drops shapes
     try:
         swaps, f, entered, named = enter_arguments(recording, here, work.f, work.args, work.kwargs, work.wanted)
         primals = [argument_at(entered, named, key) for key in work.wanted]
@@ -307,7 +304,7 @@ def _record_call(
         if slots and (swaps.made or not work.quiet) and all(is_lost(recording, here, slot) for slot in slots):
             warn_of_loss(recording, here, f, asked_for(*work[:4]))
     finally:
-        recording.keeps_results, STATE.fast_entries = keeps_results, fast_entries
+        recording.keeps_results = keeps_results
         if stream is not None:
             stream.keeps_results = streams_results
     return value, form, aux, swaps, known
