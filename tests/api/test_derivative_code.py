@@ -86,6 +86,11 @@ def stacked(x: Any) -> Any:
     return np.sum(np.stack([x, x**2]) ** 2) + np.sum(np.concatenate([x, x * 2.0]) ** 3)
 
 
+def lists(x: Any) -> Any:
+    rows = np.array([[x[0], STATE["scale"]], [x[1] * x[2], 1.0]])
+    return np.sum(rows**3) * np.sum(np.where(STATE["matrix"][1, 2] > 1.0, x**2, np.asarray(x)).astype(np.dtype(float)))
+
+
 def powers(x: Any) -> Any:
     return np.sum(np.abs(x) ** STATE["scale"])
 
@@ -99,7 +104,7 @@ class Model:
 
 
 FUNCTIONS = [
-    rosenbrock, reads_outside, branches, loops, masks, keywords, floats, stores, stops, counts, stacked, powers,
+    rosenbrock, reads_outside, branches, loops, masks, keywords, floats, stores, stops, counts, stacked, lists, powers,
     Model(V).loss, functools.partial(Model(V).loss, more=3.0),
 ]  # fmt: skip
 
@@ -225,7 +230,7 @@ def test_hessians_are_those_of_differences() -> None:
         np.testing.assert_allclose(second(x), rows, rtol=1e-6, atol=1e-4)
 
 
-@pytest.mark.parametrize("f", [rosenbrock, reads_outside, keywords])
+@pytest.mark.parametrize("f", [rosenbrock, reads_outside, keywords, stacked, lists])
 def test_small_functions_get_code(f: Any) -> None:
     second = wg.hessian(f)
     for _ in range(3):

@@ -279,10 +279,7 @@ class RecordedCalls:
             raise _UnkeyedError
         if op.of_subclass or op.outer_state is not None or len(ins) != len(args):
             raise _UnkeyedError
-        start, parts = self._start, list[Any]()
-        for k, slot in enumerate(ins):
-            is_own = type(slot) is int and slot >= start
-            parts.append(slot - start if is_own else self._argument_key(k in op.positions, args[k], slot))
+        parts = [self._argument_key(_may_vary(op, args, k), args[k], slot) for k, slot in enumerate(ins)]
         named = kwargs and tuple([(name, self._argument_key(False, a, None)) for name, a in kwargs.items()])
         return op.fn, tuple(parts), named
 
@@ -291,6 +288,8 @@ class RecordedCalls:
         t = type(a)
         if type(slot) is int and slot >= self._start:
             return slot - self._start
+        if type(slot) is tuple and (t is tuple or t is list):
+            return t, tuple([self._argument_key(may_vary, *part) for part in zip(a, slot, strict=True)])
         if slot is not None:
             raise _UnkeyedError
         if t is float or t is np.float64 or (t is np.ndarray and a.dtype == np.float64):
@@ -304,7 +303,7 @@ class RecordedCalls:
             return t, tuple([self._argument_key(False, part, None) for part in a])
         if t is slice:
             return t, self._argument_key(False, (a.start, a.stop, a.step), None)
-        if t in _TOLD_BY_VALUE:
+        if t in _TOLD_BY_VALUE or issubclass(t, (np.bool_, np.integer, np.dtype)):
             return t, a
         raise _UnkeyedError
 
@@ -331,15 +330,26 @@ class RecordedCalls:
     def _given(self, op: Any, ins: Any, args: Any, values: list[Any], constants: Iterator[Any]) -> Iterator[Any]:
         """Yield the arguments of a call."""
         for k, (a, slot) in enumerate(zip(args, ins, strict=True)):
-            if slot is not None:
-                yield values[slot - self._start]
-            elif k in op.positions and (type(a) in (float, np.float64) or (type(a) is np.ndarray and a.dtype == float)):
-                yield next(constants)
-            else:
-                yield a
+            yield self._given_part(_may_vary(op, args, k), a, slot, values, constants)
+
+    def _given_part(self, may_vary: bool, a: Any, slot: Any, values: list[Any], constants: Iterator[Any]) -> Any:
+        if type(slot) is tuple:
+            parts = zip(a, slot, strict=True)
+            return type(a)([self._given_part(may_vary, *part, values, constants) for part in parts])
+        if slot is not None:
+            return values[slot - self._start]
+        is_float = type(a) in (float, np.float64) or (type(a) is np.ndarray and a.dtype == float)
+        return next(constants) if may_vary and is_float else a
+
+
+def _may_vary(op: Bound, args: tuple[Any, ...], k: int) -> bool:
+    """Whether argument `k` of a call is differentiable, or a sequence of arguments that are."""
+    sequence = op.rule.sequence
+    is_spread = sequence is not None and type(args[sequence]) in (list, tuple)  # then `positions` count its items
+    return k == sequence if is_spread else k in op.positions
 
 
 def _computes_alone(primitive: Any) -> bool:
     owner = getattr(primitive.fn, "__self__", None)
-    has_formula = primitive.rule.kind in ("partials", "pullback") and primitive.rule.sequence is None
+    has_formula = primitive.rule.kind in ("partials", "pullback")
     return primitive.is_trusted and has_formula and (owner is None or isinstance(owner, (types.ModuleType, np.ufunc)))
