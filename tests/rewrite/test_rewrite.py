@@ -404,7 +404,7 @@ def test_the_reads_of_updates_of_items_are_found() -> None:
     def f(a, b, key):
         a[key] += b[key] + a[key]
         a[b[key]] -= 1
-        a.part[key] *= b[0]
+        a.part[key:2] *= b[0]
         a, b[key] = b[1], key
         a += b[2]
         return a[key] < b[key] < 3

@@ -21,10 +21,10 @@ from wengert.hooks.integers import integer
 from wengert.hooks.lookups import guard_hashing, guard_index, guard_reachable, guard_set_order
 from wengert.hooks.readers import check_read, checked_items, is_reader, runs_unseen
 from wengert.hooks.search import CARRIER_TYPES, WAITING_MODULES, may_wait_for_threads, opaque
-from wengert.hooks.short_writes import ShortForms, ends_view_update, store_entry
+from wengert.hooks.short_writes import ShortForms, store_entry
 from wengert.hooks.standins.texts import octets
 from wengert.hooks.writes import record_store, slot_of_key
-from wengert.mutation.storage import Memory, memory_of
+from wengert.mutation.storage import NO_UPDATE, Memory, memory_of
 from wengert.mutation.versions import Storage
 from wengert.recording.aliases import READERS, behind
 from wengert.recording.caches import found
@@ -64,23 +64,23 @@ def get_item(key: Any, container: Any, site: Site | None) -> Any:
             found(container, key)
         return value
     if t is np.ndarray:
-        if OpenCounts.tapes and STATE.recording is not None and STATE.recording.keep:
+        recording, slot = STATE.recording, SHADOW.get(id(container))
+        if OpenCounts.tapes and recording is not None and recording.keep:
             STATE.site = site
-            if slot_of_key(STATE.recording, key) is not None:
+            if slot_of_key(recording, key) is not None:
                 return _get_item_slowly(container, key)
-        slot = SHADOW.get(id(container))
         if t in C_ONLY_TYPES:
             if slot is None and id(key) not in SHADOW:
                 return container[key]
             if slot is not None and STATE.fast_entries is not None and _is_short(key):
                 STATE.site = site
                 return _record_item(container, key, container[key], slot)
-        elif container.dtype.char in "OV" and STATE.recording is not None and STATE.recording.memory.holds_objects:
+        elif recording is not None and recording.memory.holds_objects and container.dtype.char in "OV":
             STATE.site = site
-            return foreign.item(STATE.recording, container, key)
+            return foreign.item(recording, container, key)
         elif STATE.fast_entries is not None and (type(key) is int or _is_short(key)):
             STATE.site = site
-            memory: Memory = STATE.recording.memory  # type: ignore[union-attr, assignment]
+            memory: Memory = recording.memory  # type: ignore[union-attr, assignment]
             owner = container if container.base is None else container.base
             storage = memory.storages.get(id(owner))
             if storage is not None and storage.slot is not None and not (OpenCounts.tapes or memory.lent):
@@ -102,16 +102,18 @@ def _read_written(memory: Memory, storage: Storage, owner: np.ndarray, array: np
     if where is None or (kind is not np.float64 and kind is not np.ndarray):
         slot = memory.slot(array)
         return value if slot is None else _record_item(array, key, value, slot)
-    if kind is np.ndarray and value.base is owner:
-        storage.note_key(value, where, owner.shape)
-    elif kind is np.ndarray and value.base is not None:
-        return record_call(require_primitive(operator.getitem), (array, key), {})
-    else:
-        if kind is np.ndarray:
-            where = memory.capture(key)
-            if type(STATE.site) is UpdatingSite:
-                memory.temporary = value
+    if kind is np.float64:
         _append_item(memory.recording, value, storage.slot, storage.spec, where)
+        return value
+    if value.base is not None and value.base is not owner:
+        return record_call(require_primitive(operator.getitem), (array, key), {})
+    if value.base is None:
+        where = memory.capture(key)
+        _append_item(memory.recording, value, storage.slot, storage.spec, where)
+    elif type(STATE.site) is not UpdatingSite:
+        storage.note_key(value, where, owner.shape)
+    if type(STATE.site) is UpdatingSite:
+        memory.update = value, storage, where
     return value
 
 
@@ -119,25 +121,26 @@ def _record_item(array: np.ndarray, key: Any, value: Any, slot: int) -> Any:
     """Record that `array[key]`, by an untraced key, is `value`, and return it; the array is at this slot."""
     recording = STATE.recording
     assert recording is not None
-    is_array = type(value) is np.ndarray
-    is_view = is_array and value.base is not None
-    is_odd = is_view and value.base is not array and value.base is not array.base
-    is_odd = is_odd or not (is_array or type(value) is np.float64)
+    kind, memory = type(value), memory_of(recording)
+    base = value.base if kind is np.ndarray else None
+    is_odd = base is not array and base is not array.base if base is not None else kind not in _RECORDED
     if is_odd or array.dtype.kind not in "fc" or recording.inert:
         return record_call(require_primitive(operator.getitem), (array, key), {})
-    spec, memory = recording.specs.get(slot), memory_of(recording)
+    spec = recording.specs.get(slot)
     if spec is None:
         spec = recording.specs[slot] = spec_of(array)
-    kept_key = memory.capture(key) if is_array and not is_view else key
+    kept_key = memory.capture(key) if kind is np.ndarray and base is None else key
     new_slot = _append_item(recording, value, slot, array if recording.keep else spec, kept_key)
-    if is_view:
-        if memory.storages:
-            base = value.base
-            if id(base) in memory.storages or type(base) is not np.ndarray or base.base is not None or memory.fields:
-                memory.add_view(value, new_slot)
+    if base is not None:
+        plain = type(base) is np.ndarray and base.base is None and not memory.fields  # it owns the memory
+        if memory.storages and (not plain or id(base) in memory.storages):
+            memory.add_view(value, new_slot)
         if memory.lent and memory.lent.shows(array):
             memory.lent.note(value)
     return value
+
+
+_RECORDED = {np.float64, np.ndarray}
 
 
 def _append_item(recording: Recording, value: Any, slot: int | None, array: Any, key: Any) -> int:
@@ -210,7 +213,9 @@ def set_item(container: Any, key: Any, value: Any, site: Site | None) -> None:
         STATE.site = site
         recording, kind = STATE.recording, type(value)
         if recording is not None and (kind is np.ndarray or kind in FLOATS):
-            if kind is np.ndarray and value.base is container and ends_view_update(recording, container, key, value):
+            memory = memory_of(recording)
+            if kind is np.ndarray and value.base is not None and value is memory.update[0]:
+                memory.update = NO_UPDATE
                 container[key] = value  # nothing changes
                 return
             if store_entry(recording, container, key, value):

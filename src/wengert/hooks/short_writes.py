@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.mutation.storage import Memory, memory_of
+from wengert.mutation.regions import read_at_key
+from wengert.mutation.storage import NO_UPDATE, Memory, memory_of
 from wengert.mutation.undo import saved_region
 from wengert.mutation.versions import Storage
 from wengert.recording.interface import WrittenMemory
@@ -41,7 +42,7 @@ def store_entry(recording: Recording, array: np.ndarray, key: Any, value: Any) -
     if storage is None or stores is None:
         return False
     region, kept, value_slot = None, value, SHADOW.get(id(value))
-    ends_update = value is memory.temporary  # which was read at this key
+    ends_update = value is memory.update[0]  # which was read at this key
     if ends_update or not is_element(key, array.ndim):
         is_known = ends_update or has_plain_parts(key) or (array.nbytes <= WEAKLY_HELD_ABOVE and has_known_parts(key))
         region = value if ends_update else array[key] if is_known else None  # a copy, if the key has arrays
@@ -66,6 +67,7 @@ def store_entry(recording: Recording, array: np.ndarray, key: Any, value: Any) -
     if id(owner) in memory.captured:
         saved = array[key] if region is None or region.base is None else region.copy()
         memory.undo.append([slot, array, frozen(key), saved])
+    memory.update = NO_UPDATE
     memory.unfinished += 1
     try:
         array[key] = value
@@ -74,6 +76,7 @@ def store_entry(recording: Recording, array: np.ndarray, key: Any, value: Any) -
         raise
     ins = storage.slot, None, value_slot
     recording.entries.append((bound, None, ins, (storage.spec, where, kept), None, STATE.site))
+    memory.captured_to = slot + 1  # what it reads is captured
     SHADOW[id(owner)] = storage.slot = slot
     storage.stamp += 1
     memory.unfinished -= 1
@@ -98,17 +101,6 @@ def _addend_of_update(memory: Memory, storage: Storage, key: np.ndarray, slot: i
     if (memory.undo and memory.undo[-1][0] > ins[0]) or not names_once(key):
         return None
     return ins[1], light(args[1])
-
-
-def ends_view_update(recording: Recording, owner: np.ndarray, key: Any, view: np.ndarray) -> bool:
-    """Whether a store, on no tape, ends `owner[key] op= v`, which has written into the `view` `owner[key]`."""
-    if recording.memory.lent:
-        return False
-    storage = recording.memory.storages.get(id(owner))
-    known = None if storage is None else storage.key_of(view, owner)
-    if known is None or known is key:
-        return known is not None
-    return type(known) is type(key) and type(key) is not tuple and has_plain_parts(key) and bool(known == key)
 
 
 def _storage_for_short_path(recording: Recording, memory: Memory, owner: Any) -> Storage | None:
@@ -140,30 +132,40 @@ def write_entry(
 ) -> bool:
     """Do and record an elementwise call on floats, `primitive` of `args`, that writes into `target`: `target *= v`.
 
-    `fn(*given)` does it. The target owns its memory, or is selected by a basic key from an array written before. A
-    temporary copy gets no version, as it has no views.
+    `fn(*given)` does it. The target owns its memory, or is selected by a basic key from an array written before. The
+    copy that an update has read gets no version, as it has no views.
     """
     if recording.keep or recording.checks_fp_errors or recording.context is not None or ShortForms.sums is None:
         return False
     if not primitive.on_floats or not _are_floats(target, args):
         return False
     memory, owner, key = memory_of(recording), target if target.base is None else target.base, None
-    storage = _storage_for_short_path(recording, memory, owner)
+    storage, is_update = _storage_for_short_path(recording, memory, owner), target is memory.update[0]
     if owner is not target:
-        key = None if storage is None else storage.key_of(target, owner)
+        if storage is None:
+            return False
+        key = memory.update[2] if is_update else storage.key_of(target, owner)
         if key is None:
             return False
     entries, bound = recording.entries, None
     sign = None if key is None or args[0] is not target or recording.stream is not None else _SIGNS.get(primitive.fn)
     if sign == 1 or (sign and ShortForms.negative is not None and not primitive.has_users_rule):
-        form, kept, slot = ShortForms.sums, light(args[1]), _record_addend(recording, memory, args[1], sign)
+        form, added = ShortForms.sums, args[1]
+        is_array = type(added) is np.ndarray
+        kept, slot = (spec_of(added), memory.slot(added)) if is_array else (added, SHADOW.get(id(added)))
+        if sign == -1 and slot is not None:
+            slot = _record_negative(recording, added, kept, slot)
     else:
-        ins = tuple([memory.slot(a) if type(a) is np.ndarray else SHADOW.get(id(a)) for a in args])
+        own = None
+        if is_update and key is not None:
+            assert storage is not None
+            assert storage.slot is not None
+            own = read_at_key(recording, target, storage.slot, storage.spec, key)
+        ins = tuple([_slot_of(memory, a) if own is None or a is not target else own for a in args])
         bound = primitive.simple_bound(recording.mask(ins))
         if not bound.places:
             return False
-        is_temporary = target is memory.temporary and storage is None
-        if storage is None and not is_temporary:
+        if storage is None and not is_update:
             storage = memory.join(target).storage
         form, kept = ShortForms.stores, spec_of(target)
         residuals = _residuals(memory, bound, target, args, kept)
@@ -177,41 +179,39 @@ def write_entry(
         raise
     if bound is not None:
         slot, y = len(entries), kept
-        if is_temporary or bound.reads_y == "value":
-            y = target if is_temporary else target.copy()
+        if storage is None or bound.reads_y == "value":
+            y = target if storage is None else target.copy()
         entries.append((bound, y, ins, residuals, None, STATE.site))
-        memory.captured_to = slot + 1  # what it reads is captured
         if y is not kept:
             SHADOW[id(y)] = slot
-    if storage is None:
-        memory.unfinished -= 1
-        return True
-    if key is None:
+    if storage is not None and key is None:
         if recording.stream is not None:
             recording.stream.share(slot)
         memory.written(storage, target, slot)
-    else:
+    elif storage is not None:
         entries.append(
             (form[slot is not None], None, (storage.slot, None, slot), (storage.spec, key, kept), None, STATE.site)
         )
         memory.written(storage, owner, len(entries) - 1)
-        if bound is not None:
+        if bound is not None and not is_update:
             storage.add_view(target, slot, key, owner.shape)
+    memory.captured_to = len(entries)  # what the new entries read is captured
     memory.unfinished -= 1
     return True
 
 
-def _record_addend(recording: Recording, memory: Memory, value: Any, sign: int) -> int | None:
-    """Return the slot of what an update adds: `value`, or its negative, which is recorded; None if it is constant."""
-    is_array = type(value) is np.ndarray
-    slot = memory.slot(value) if is_array else SHADOW.get(id(value))
-    if slot is None or sign == 1:
-        return slot
+def _record_negative(recording: Recording, value: Any, kept: Any, slot: int) -> int:
+    """Record the negative of an array or number at this slot, `kept` as its Spec or itself; return its slot."""
     negative = ShortForms.negative
     assert negative is not None
-    bound, kept = negative.simple_bound((True,)) if is_array else negative.scalar_bound((True,)), light(value)
+    is_array = type(value) is np.ndarray
+    bound = negative.simple_bound((True,)) if is_array else negative.scalar_bound((True,))
     recording.entries.append((bound, kept if is_array else -value, (slot,), (kept,), None, STATE.site))
     return len(recording.entries) - 1
+
+
+def _slot_of(memory: Memory, value: Any) -> int | None:
+    return memory.slot(value) if type(value) is np.ndarray else SHADOW.get(id(value))
 
 
 def _residuals(memory: Memory, bound: Bound, target: np.ndarray, args: tuple[Any, ...], spec: Spec) -> tuple[Any, ...]:

@@ -55,6 +55,12 @@ class Owner(NamedTuple):
     before: Any
 
 
+PartUpdate = tuple[np.ndarray | None, Storage | None, Any]
+"""The part that `a[key] op= v` has read and is about to store back: a view or copy to which nothing else refers, the
+version of a, and the key in the array that owns the memory."""
+NO_UPDATE: PartUpdate = (None, None, None)
+
+
 class Memory(MadeWhenRead):
     """The written arrays of one recording, and those that its entries have captured."""
 
@@ -73,9 +79,9 @@ class Memory(MadeWhenRead):
         "replaced",
         "runs_others",
         "storages",
-        "temporary",
         "undo",
         "unfinished",
+        "update",
         "written_like",
     )
 
@@ -101,8 +107,8 @@ class Memory(MadeWhenRead):
         self.has_outer_reads = False  # whether users' rules were called, whose pullbacks may read anything
         self.runs_others = False  # whether a user's rule was called: its pullback may have side effects
         self.holds_objects = False  # whether object arrays or structured arrays hold traced values
-        self.temporary: np.ndarray | None = None  # the last copy read by `a[key] op= v`: nothing else refers to it
         self.unfinished = 0  # how many writes have begun and not ended; one that an exception cut short never ends
+        self.update: PartUpdate = NO_UPDATE
 
     @property
     def roots(self) -> Roots:

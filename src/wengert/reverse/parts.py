@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.reverse.accumulators import Cotangents, add_contributions
-from wengert.values.functional import additem, getitem, setitem
+from wengert.values.functional import setitem
 from wengert.values.keys import may_repeat, names_once
 from wengert.values.specs import FLOATS, Spec
 
@@ -23,39 +23,35 @@ def field_step(cotangents: Cotangents, slot: int, args: Any, cotangent: Any) -> 
     parts[args[1]] = cotangent if old is None else cotangents.call(add_contributions, old, cotangent)
 
 
-def number_step(cotangents: Cotangents, slot: int, entry: Any) -> bool:
-    """Step back through a read, a store or an update in place of a part, if no other x̄ or ȳ changes by it.
+def number_store(cotangents: Cotangents, slot: int, entry: Any) -> bool:
+    """Step back through a store or an update in place of a part, if no other x̄ or ȳ changes by it; else return False.
 
-    Else return False. This does what `general_step` does, in a tenth of the time.
+    This does what `general_step` does, in a tenth of the time.
     """
-    op, _, ins, args, _, _ = entry
-    table, owned, place, key = cotangents.table, cotangents.owned, ins[0], args[1]
-    at = place if op.fn is getitem else slot
-    is_owned = at in owned
-    whole = table[at] if is_owned or op.fn is additem else None
-    if type(whole) is not np.ndarray or whole.dtype is not _DOUBLE or (op.fn is getitem and op.scatter is None):
+    op, y, ins, args, _, _ = entry
+    table, owned, key, stores = cotangents.table, cotangents.owned, args[1], op.fn is setitem
+    whole, is_owned = table[slot], slot in owned
+    if type(whole) is not np.ndarray or whole.dtype is not _DOUBLE or (not is_owned if stores else y is not None):
         return False
     part = whole[key]
-    is_view = type(part) is np.ndarray and part.base is not None and (part.base is whole or part.base is whole.base)
-    if op.fn is getitem:
-        return _number_read(cotangents, slot, whole, key, part, is_view)
-    value_slot, value = ins[2], args[2]
-    if not (is_view or type(part) is np.float64) and (op.fn is setitem and not names_once(key)):
+    is_number, place, value_slot = type(part) is np.float64, ins[0], ins[2]
+    is_view = not is_number and part.base is not None and (part.base is whole or part.base is whole.base)
+    if stores and not (is_view or is_number or names_once(key)):
         return False
     if value_slot is not None:
-        if type(part) is np.float64:
+        value, sum_of_others = args[2], table[value_slot]
+        if is_number:
             if type(value) not in FLOATS:
                 return False
-            sum_of_others = table[value_slot]
             table[value_slot] = part if sum_of_others is None else sum_of_others + part
         elif type(value) is not Spec or not value.shape == part.shape != () or value.dtype is not _DOUBLE:
             return False
-        elif table[value_slot] is None:
+        elif sum_of_others is None:
             table[value_slot] = part.copy() if is_view else part
             owned.add(value_slot)
         else:
             cotangents.add(value_slot, part)
-    if op.fn is setitem:
+    if stores:
         whole[key] = 0.0
     table[slot] = None
     owned.discard(slot)
@@ -64,23 +60,30 @@ def number_step(cotangents: Cotangents, slot: int, entry: Any) -> bool:
     return True
 
 
-def _number_read(cotangents: Cotangents, slot: int, whole: np.ndarray, key: Any, part: Any, is_view: bool) -> bool:
-    """Step back through a read of `part`, at a key of an array of which x̄ is `whole`, a buffer; see `number_step`."""
-    y_bar = cotangents.table[slot]
+def number_read(cotangents: Cotangents, slot: int, entry: Any) -> bool:
+    """Step back through a read of a part, as `number_store` does through a store."""
+    op, _, ins, args, _, _ = entry
+    table, place, key = cotangents.table, ins[0], args[1]
+    y_bar, whole = table[slot], table[place]
+    if place not in cotangents.owned or type(whole) is not np.ndarray or whole.dtype is not _DOUBLE:
+        return False
+    if op.scatter is None:
+        return False
+    part = whole[key]
     if type(part) is np.float64:
         if type(y_bar) not in FLOATS:
             return False
         whole[key] += y_bar
     elif type(y_bar) is not np.ndarray or y_bar.dtype is not _DOUBLE or y_bar.shape != part.shape:
         return False
-    elif is_view:
+    elif part.base is not None and (part.base is whole or part.base is whole.base):
         part += y_bar
     elif names_once(key):
         part += y_bar
         whole[key] = part
     else:
         return False
-    cotangents.table[slot] = None
+    table[slot] = None
     cotangents.owned.discard(slot)
     return True
 

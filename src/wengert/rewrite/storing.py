@@ -29,12 +29,13 @@ def stored_in(program: list[Any], k: int) -> str | None:
 
 def reads_for_update(program: list[Any], k: int) -> bool:
     """Whether the instruction at `k` reads the item that an update such as `a[key] += v` is about to store."""
-    before = program[max(k - 2, 0) : k]
-    copies = [item for item in before if isinstance(item, Instr) and item.name == "COPY" and item.arg == 2]
-    return len(copies) == 2 and program[k].name in READING
+    depth = READING.get(program[k].name)  # of the container, also when its key was copied
+    before = [] if depth is None else program[max(k - depth, 0) : k]
+    copies = [item for item in before if isinstance(item, Instr) and item.name == "COPY" and item.arg == depth]
+    return len(copies) == depth
 
 
-READING = {"BINARY_SUBSCR", "BINARY_OP"}
+READING = {"BINARY_SUBSCR": 2, "BINARY_OP": 2, "BINARY_SLICE": 3}
 
 
 def called_at(program: list[Any], k: int) -> str | None:
