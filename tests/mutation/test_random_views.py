@@ -117,6 +117,27 @@ def test_updates_at_indices(update: Callable[..., Any], places: list[int]) -> No
     np.testing.assert_allclose(wg.hessian(f)(x) @ x, expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("places", [[0, 2, 4], [0, 2, 2], [-1, 4, 0], [[0, 1], [1, 1]], []], ids=str)
+def test_sums_at_indices(places: list[Any]) -> None:
+    """`np.add.at` adds each term, also to an element that is named twice."""
+    indices = np.array(places, int)
+
+    def f(x: Any) -> Any:
+        y = x * 1.0
+        before = np.sin(y)
+        for k in range(3):
+            np.add.at(y, indices, (x * y[0])[indices] * (k + 1.0))
+            np.add.at(y, indices, x[1])
+            np.add.at(y, indices, 2.0)
+        return np.sum(y * y * before)
+
+    x = np.linspace(0.3, 1.1, 5)
+    expected = (by_complex_step(f, x * 1.00001) - by_complex_step(f, x * 0.99999)) / 2e-5
+    np.testing.assert_allclose(wg.grad(f)(x), by_complex_step(f, x), rtol=1e-12)
+    np.testing.assert_allclose(wg.jvp(f, (x,), (x,))[1], by_complex_step(f, x) @ x, rtol=1e-12)
+    np.testing.assert_allclose(wg.hessian(f)(x) @ x, expected, rtol=1e-6)
+
+
 @pytest.mark.parametrize("change", ["in Python", "by C"])
 def test_indices_that_change_between_the_read_and_the_store(change: str) -> None:
     def f(x: Any) -> Any:

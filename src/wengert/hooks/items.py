@@ -24,8 +24,8 @@ from wengert.hooks.search import CARRIER_TYPES, WAITING_MODULES, may_wait_for_th
 from wengert.hooks.short_writes import ShortForms, store_entry
 from wengert.hooks.standins.texts import octets
 from wengert.hooks.writes import record_store, slot_of_key
-from wengert.mutation.storage import NO_UPDATE, Memory, memory_of
-from wengert.mutation.versions import Storage
+from wengert.mutation.storage import Memory, memory_of
+from wengert.mutation.versions import NO_UPDATE, Storage
 from wengert.recording.aliases import READERS, behind
 from wengert.recording.caches import found
 from wengert.recording.identity import found_by_identity

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from wengert.mutation.regions import read_at_key
-from wengert.mutation.storage import NO_UPDATE, Memory, memory_of
+from wengert.mutation.storage import Memory, memory_of
 from wengert.mutation.undo import saved_region
-from wengert.mutation.versions import Storage
+from wengert.mutation.versions import NO_UPDATE, Storage
 from wengert.recording.interface import WrittenMemory
 from wengert.recording.primitives import Bound, Primitive
 from wengert.recording.recording import STATE, Recording
@@ -79,6 +79,32 @@ def store_entry(recording: Recording, array: np.ndarray, key: Any, value: Any) -
     memory.captured_to = slot + 1  # what it reads is captured
     SHADOW[id(owner)] = storage.slot = slot
     storage.stamp += 1
+    memory.unfinished -= 1
+    return True
+
+
+def sum_entry(recording: Recording, add: Callable[..., Any], array: np.ndarray, key: Any, value: Any) -> bool:
+    """Do and record `add(array, key, value)`, which is `np.add.at`, on floats in a small array written before."""
+    memory, sums, kept, slot = memory_of(recording), ShortForms.sums, value, SHADOW.get(id(value))
+    storage = _storage_for_short_path(recording, memory, array)
+    if storage is None or sums is None or recording.stream is not None or array.nbytes > WEAKLY_HELD_ABOVE:
+        return False
+    if type(key) is not np.ndarray or key.dtype.kind not in "iu":
+        return False
+    if recording.checks_fp_errors or recording.context is not None:
+        return False
+    if type(value) is np.ndarray:
+        if value.dtype is not _FLOAT64 or not _owns_other_memory(value, array):
+            return False
+        kept, slot = spec_of(value), memory.slot(value)
+    elif type(value) not in SCALARS:
+        return False
+    if id(array) in memory.captured and array.flags.writeable:
+        memory.undo.append(saved_region(len(recording.entries), array))
+    run_unfinished(memory, add, (array, key, value))
+    args = storage.spec, memory.capture(key), kept
+    recording.entries.append((sums[slot is not None], None, (storage.slot, None, slot), args, None, STATE.site))
+    memory.written(storage, array, len(recording.entries) - 1)
     memory.unfinished -= 1
     return True
 

@@ -23,7 +23,7 @@ from wengert.mutation.placed_views import PlacedViews
 from wengert.mutation.regions import append_call, read_at_key, read_region, slot_before, store_region
 from wengert.mutation.roots import Roots, file_array, is_open, root_of
 from wengert.mutation.undo import EveryOwner, FinalContents, UndoRecord, overwrite, undo_write
-from wengert.mutation.versions import Storage
+from wengert.mutation.versions import NO_UPDATE, PartUpdate, Storage
 from wengert.recording.aliases import check_alone, check_elsewhere, check_unseen, overlaps_any
 from wengert.recording.primitives import Bound
 from wengert.recording.recording import Level, Recording, leave_array_fast_path, users_line
@@ -53,12 +53,6 @@ class Owner(NamedTuple):
     array: np.ndarray
     storage: Storage
     before: Any
-
-
-PartUpdate = tuple[np.ndarray | None, Storage | None, Any]
-"""The part that `a[key] op= v` has read and is about to store back: a view or copy to which nothing else refers, the
-version of a, and the key in the array that owns the memory."""
-NO_UPDATE: PartUpdate = (None, None, None)
 
 
 class Memory(MadeWhenRead):

@@ -13,6 +13,7 @@ from wengert.hooks import foreign
 from wengert.hooks.classes import as_traced
 from wengert.hooks.policy import IN_C, MOVES, Decision, decides_methods_of, declare_native, opaque_call, stand_in_call
 from wengert.hooks.search import can_read_traced, function_of, guarded, run_watching_writes
+from wengert.hooks.short_writes import sum_entry
 from wengert.hooks.standins.functions import recorded, recorder
 from wengert.hooks.writes import record_store
 from wengert.recording.decisions import guard
@@ -103,6 +104,9 @@ def _at(f: Any, ufunc: np.ufunc, a: Any, indices: Any, /, *operands: Any) -> Any
     recording = STATE.recording
     if recording is None:
         return f(a, indices, *operands)
+    is_sum = ufunc is np.add and type(a) is np.ndarray and len(operands) == 1
+    if is_sum and sum_entry(recording, f, a, indices, operands[0]):
+        return None
     if not isinstance(a, np.ndarray) or not can_read_traced(recording, (ufunc, a, indices, *operands)):
         if isinstance(a, np.ndarray):
             recording.memory.before_write(a, ..., len(recording.entries))
