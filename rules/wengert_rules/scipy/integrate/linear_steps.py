@@ -196,17 +196,18 @@ class SparseJacobians:
         self.columns, self.starts = pattern.indices.astype(np.int32), pattern.indptr.astype(np.int32)
 
     def add_product(self, is_transposed: bool = False) -> AddProduct:
-        """Return the function that adds J x, or Jᵀ x, to contiguous sums."""
+        """Return the function that adds J x, or Jᵀ x, to sums; both are contiguous."""
         of_vector, of_matrix = (csc_matvec, csc_matvecs) if is_transposed else (csr_matvec, csr_matvecs)
-        n, columns, starts, entries, places = self.size, self.columns, self.starts, self.entries, self.places
+        n, columns, starts = self.size, self.columns, self.starts
+        entries, places = [*self.entries], self.places.tolist()
 
         def add(stage: int, x: np.ndarray, sums: np.ndarray) -> None:
             if (k := places[stage]) < 0:
                 return
             if x.size == n:
-                of_vector(n, n, starts, columns, entries[k], x.ravel(), sums.ravel())
+                of_vector(n, n, starts, columns, entries[k], x, sums)
             else:
-                of_matrix(n, n, x.shape[1], starts, columns, entries[k], x.ravel(), sums.ravel())
+                of_matrix(n, n, x.shape[1], starts, columns, entries[k], x, sums)
 
         return add
 
