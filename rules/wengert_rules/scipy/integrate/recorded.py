@@ -33,6 +33,8 @@ LARGEST = 128
 NEAR = 1e-6
 """The largest relative difference between the slopes of f on all stages and those that SciPy computed one by one."""
 
+MUTABLE = (list, np.ndarray)
+"""The types of slopes that a right-hand side may change after it has returned them."""
 SAME = 1e-9
 """The largest relative difference between the last values of two integrations with the same steps."""
 
@@ -363,7 +365,7 @@ def solved_by_odeint(call: dict[str, Any]) -> tuple[np.ndarray, dict[str, Any], 
     def asking(*given: Any) -> Any:
         asked.append(given[place])
         slope = func(*given)
-        slopes.append(slope.copy() if isinstance(slope, list | np.ndarray) else slope)
+        slopes.append(slope.copy() if isinstance(slope, MUTABLE) else slope)
         return slope
 
     def values_at(times: np.ndarray) -> np.ndarray:
