@@ -303,3 +303,18 @@ def test_a_length_is_an_integer():
     for w in (0.5, 3.5, 6.2, 8.1, 2.3):
         assert compiled(w, x) == f(w, x)
         assert [*map(type, compiled(w, x))] == [*map(type, f(w, x))]
+
+
+def test_a_write_into_a_view_of_no_items():
+    def f(w, x):
+        chosen = (x * w)[x[:, 0] * w > 1.0]
+        first = chosen[:, 0]
+        first *= 3.0
+        return np.sum(chosen)
+
+    x = np.array([[0.5, 1.0], [1.1, 2.0], [0.2, 3.0]])
+    compiled = wg.compile(wg.value_and_grad(f), native=False)
+    for w in (1.0, 0.5, 3.0, 6.0, 0.7, 2.5):
+        value, slope = compiled(w, x)
+        assert np.isclose(value, f(w, x), rtol=1e-13)
+        assert np.isclose(slope, f(w, x) / w, rtol=1e-13)

@@ -364,6 +364,8 @@ class Memory(MadeWhenRead):
         """Record that the region which `view` shows of the owner now holds `value`, the variable at `value_slot`."""
         array, storage, before = owner
         if view.size == 0 and view is not array:
+            if self.recording.reads is not None:
+                self.recording.reads.after_empty_write(array)
             return
         key = self.placed.use(self.recording, view)
         if key is not None:

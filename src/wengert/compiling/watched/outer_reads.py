@@ -440,6 +440,11 @@ class Reads(Inputs):
         """Keep the content of an array from outside into which the code is about to write."""
         self.effects.arrays.before_write(owner)
 
+    def after_empty_write(self, owner: np.ndarray) -> None:
+        """Guard the length of a selection into which the code has written nothing, which is not recorded."""
+        if self.lengths is not None:
+            self.lengths.fix(owner)
+
     def put_back(self) -> None:
         """Have all outside as it was before the trace: the function will run again."""
         self.effects.undo()
