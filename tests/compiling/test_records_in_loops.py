@@ -77,6 +77,45 @@ class Point:
     y: float
 
 
+class Car:
+    def __init__(self, x: float) -> None:
+        self.x, self.v = x, 5.0
+
+
+def ring(w, x):
+    """Cars on a ring, each of which follows the next one."""
+    cars, err = [Car(each) for each in x], 0.0
+    for _ in range(25):
+        steps = []
+        for i, car in enumerate(cars):
+            gap = cars[(i + 1) % len(cars)].x - car.x
+            if gap < 0.0:
+                gap = gap + 300.0
+            steps.append(w[0] * gap - w[1] * car.v)
+        for car, step in zip(cars, steps, strict=True):
+            v = car.v + 0.1 * step
+            if v < 0:
+                v = 0.0
+            car.v = v
+            car.x = car.x + 0.1 * v
+            if car.x > 300.0:
+                car.x -= 300.0
+        err += cars[0].v ** 2
+    return err
+
+
+@pytest.mark.filterwarnings("ignore::wengert.NotCompiledWarning")
+def test_parts_of_loops_results_at_counters():
+    x, w = np.linspace(1.0, 290.0, 16).tolist(), np.array([0.3, 0.7])
+    compiled = wg.compile(wg.value_and_grad(ring), native=False)
+    for scale in (1.0, 1.1):
+        value, slope = compiled(scale * w, x)
+        steps = 1e-6 * np.eye(2)
+        expected = [(ring(scale * w + h, x) - ring(scale * w - h, x)) / 2e-6 for h in steps]
+        assert np.isclose(value, ring(scale * w, x), rtol=1e-12)
+        np.testing.assert_allclose(slope, expected, rtol=1e-6)
+
+
 def made() -> dict[str, Any]:
     """Return lists of dictionaries and objects."""
     r = np.random.default_rng(1)

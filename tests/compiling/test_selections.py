@@ -158,10 +158,37 @@ def one_less_each_time(w, X, y):
     return np.sum(x**2)
 
 
+def bodies(w, X, y):
+    pos, vel = X[:6] + 0.0, 0.1 * X[6:12] * w[0]
+    for _ in range(4):
+        for i in range(6):
+            d = pos - pos[i]
+            r2 = np.sum(d * d, axis=1)
+            near = (r2 < 4.0) & (np.arange(6) != i)
+            weight = w[1] * (4.0 - r2[near]) ** 2
+            vel[i] += 0.01 * np.sum(weight[:, None] * d[near] / (r2[near] + 0.1)[:, None], axis=0)
+        pos += 0.5 * vel
+    return np.sum(pos**2)
+
+
+def pairs(w, X, y):
+    x, e = X[:8] * w, 0.0
+    for _ in range(6):
+        d = x[:, None] - x[None, :]
+        r2 = np.sum(d * d, axis=2)
+        i, j = np.nonzero((r2 < 2.0) & (r2 > 0.0))
+        push = (2.0 - r2[i, j])[:, None] * d[i, j]
+        force = np.zeros_like(x)
+        np.add.at(force, i, push)
+        e = e + np.sum((2.0 - r2[i, j]) ** 2)
+        x = x + 0.02 * force
+    return e + np.sum(x**2)
+
+
 FUNCTIONS = [
     huber, mean_of_positive, pieces, indices, entropy, moments, mask_of_a_mask, rows, matrix, both_parts, elementwise,
     histogram, writes_in_a_loop, groups_in_a_loop, until_none_is_left, neighbours, chosen_again_and_again,
-    one_less_each_time,
+    one_less_each_time, bodies, pairs,
 ]  # fmt: skip
 
 

@@ -223,16 +223,17 @@ class CompiledFunction(Remade, Wrapper):
         try:
             found, entry = self._with_free_loops(found, tracer, others[0].history[-1].heads if others else None)
             entry = entry or CompiledTrace(found, _parameters(tracer.given), self.settings).compile()
+            with found.reads.effects.undone():
+                self._keep(key, entry, others, found, tracer.given, stale)
         except Exception as error:
-            if isinstance(error, StaleTapeError) and found.reads.clock_places:
+            if found.reads.lengths is not None and isinstance(error, self.generation_errors):
+                self._learned.select_no_more()
+            elif isinstance(error, StaleTapeError) and found.reads.clock_places:
                 self._give_up(f"it takes another branch as time passes: {str(error).splitlines()[0]}")
             elif isinstance(error, self.generation_errors):
                 self._give_up(f"generating its code raised {error!r}, a bug in wengert. Please report it")
             else:
                 raise
-            return
-        with found.reads.effects.undone():
-            self._keep(key, entry, others, found, tracer.given, stale)
 
     def _learn_from(self, error: SymbolicIntError) -> None:
         """Guard integers from now on, if an integer is used in other ways than those that the tape can record."""

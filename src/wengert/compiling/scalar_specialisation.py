@@ -108,7 +108,8 @@ class _FloatSpecialiser(TapeRewriter):
         if op.guard:
             return self.copy_guard(op)
         if op.fn is functional.getfield and type(whole := self.as_computed(op.args[0])) is Variable:
-            return self.call(op, op.fn, (whole, *op.args[1:]), op.fn(value_of(whole), *op.args[1:]))
+            args = (whole, *map(self.value, op.args[1:]))
+            return self.call(op, op.fn, args, op.fn(*map(value_of, args)))
         is_float = _is_either_float(op.val) or (_is_point(op.val) and self.is_number(op))
         found = self.number(op, with_variables(op.args, self.as_computed)) if is_float else None
         return self.copy_as_recorded(op) if found is None else found

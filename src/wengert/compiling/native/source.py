@@ -132,8 +132,11 @@ class TapeProgram:
 
     def number_or_memory(self, k: int, op: Op) -> Any:
         """Return the value of an op as a number, or as memory of the caller."""
-        x, dtype = self.body.value(Variable(op)), np.asarray(op.val).dtype
-        if isinstance(x, tuple) or dtype not in STORED_AS_FLOATS or type(op.val) in (str, bytes):
+        x = self.body.value(Variable(op))
+        if isinstance(x, tuple) or isinstance(op.val, (tuple, list, str, bytes)):
+            raise UnsupportedOp("a result that is no float, integer or bool")
+        dtype = np.asarray(op.val).dtype
+        if dtype not in STORED_AS_FLOATS:
             raise UnsupportedOp("a result that is no float, integer or bool")
         x = self.body.operand(x)
         if not isinstance(op.val, np.ndarray):

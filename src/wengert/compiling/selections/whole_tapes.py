@@ -23,6 +23,7 @@ from wengert.compiling.loops.lowering import warn_of_bug
 from wengert.compiling.ops import info
 from wengert.compiling.selections.calls import BEGINNING, TESTS, SelectionHandler, handler_of
 from wengert.compiling.selections.values import (
+    ChosenPlaces,
     KeptAsRecordedError,
     Lines,
     Selection,
@@ -106,6 +107,7 @@ class _WholeTape(SelectionCode):
         self.changing = changing
         self.kept, self.lengths, self.answered = kept, lengths, Counter[Any]()
         self.read_by_marks: dict[Any, tuple[int, Lines]] = {}  # how many variables, and where these were chosen
+        self.kinds_at_heads: dict[Any, type] = {}
         self.masks_at_heads: dict[Any, int] = {}  # of selections in the state of a loop
 
     def run(self) -> Any:
@@ -174,18 +176,23 @@ class _WholeTape(SelectionCode):
         read, masks = list[Any](), list[Any]()
         for k, v in enumerate(op.references()):
             x, place = self.table[v.op], (op.fn.loop.key, k)
+            if self.kinds_at_heads.setdefault(place, type(x)) is not type(x):
+                raise KeptAsRecordedError(self.changing.get(place, frozenset()) | chosen_lines([x]))
             if type(x) is Selection:
                 if place in self.changing:
                     masks.append(x.mask.array)
                 elif self.masks_at_heads.setdefault((op.fn.loop, k), x.mask.number) != x.mask.number:
                     self.changing[place] = x.lines
                     raise _MaskChangesError
-                x = x.whole
-            elif place in self.changing:
-                raise KeptAsRecordedError(self.changing[place])
-            read.append(x)
+            read += self._arrays(x)[:1]
         end = len(read) - bool(op.fn.number)
         self._append_mark(op, [*read[:end], *masks, *read[end:]])
+
+    def _arrays(self, x: Any) -> list[Any]:
+        """Return the arrays of which a selection is made, or places are; a variable itself."""
+        if type(x) is Selection:
+            return [x.whole, x.mask.array]
+        return [x.mask.array if type(x) is ChosenPlaces else x]
 
     def _append_mark(self, op: Call, read: list[Any]) -> None:
         if not all([type(x) is Variable for x in read]):
@@ -194,10 +201,7 @@ class _WholeTape(SelectionCode):
 
     def _join(self, op: Call) -> None:
         """Append a mark where paths join, with the arrays of which a selection is made in place of it."""
-        read: list[Any] = []
-        for v in op.references():
-            x = self.table[v.op]
-            read += [x.whole, x.mask.array] if type(x) is Selection else [x]
+        read = [array for v in op.references() for array in self._arrays(self.table[v.op])]
         lines = chosen_lines(self._selections(op.references()))
         usual, others = self.read_by_marks.setdefault((op.fn.loop, op.fn.key), (len(read), lines))
         if len(read) != usual:
@@ -206,9 +210,9 @@ class _WholeTape(SelectionCode):
 
     def _copy(self, op: Call) -> None:
         self.push(op)
-        if isinstance(op.val, np.ndarray):  # the size of an array may be the length of a selection
+        if info(op.fn).name in _TAKING_SIZES:  # which may be the length of a selection
             parts = [part for a in (*op.args, *op.kwargs.values()) for part in (a if type(a) is tuple else (a,))]
-            unexplained = {n for n in parts if type(n) is int}.intersection(op.val.shape)
+            unexplained = {n for n in parts if type(n) is int}.intersection(np.shape(op.val))
             lines = frozenset([line for line, lengths in self.lengths.items() if not lengths.isdisjoint(unexplained)])
             if lines:
                 raise KeptAsRecordedError(lines)
@@ -223,6 +227,9 @@ class _WholeTape(SelectionCode):
         """Keep the selections among these variables as recorded."""
         if selections := self._selections(variables):
             raise KeptAsRecordedError(chosen_lines(selections))
+
+
+_TAKING_SIZES = {"broadcast_to", "full", "zeros", "ones", "empty", "reshape"}
 
 
 def _may_stand_for(made: Any, value: Any) -> bool:

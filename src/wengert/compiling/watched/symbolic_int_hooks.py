@@ -41,12 +41,12 @@ _INTS = {int, bool, SymbolicInt}
 
 
 def _float_operand(a: Any, other: Any) -> Any:
-    """Return an operand of arithmetic as a float if `other` is a float or an array of floats; else refuse it."""
-    return (
-        float_of(a)
-        if type(a) is not SymbolicInt or is_inexact(other)
-        else refuse_counter("a counter is combined with something other than a float")
-    )
+    """Return an operand of arithmetic as a float if `other` has floats, as an index if it has indices; else refuse."""
+    if type(a) is not SymbolicInt or is_inexact(other):
+        return float_of(a)
+    if type(other) is np.ndarray and other.dtype == np.int64:
+        return recorded_key(a)
+    return refuse_counter("a counter is combined with something other than a float")
 
 
 def _counting_binary(fn: Any, hook: Any) -> Any:
