@@ -138,6 +138,32 @@ def test_sums_at_indices(places: list[Any]) -> None:
     np.testing.assert_allclose(wg.hessian(f)(x) @ x, expected, rtol=1e-6)
 
 
+class Keeps:
+    """An operand whose method gets what an update has read, and keeps a view of it."""
+
+    def __init__(self, factor: Any) -> None:
+        self.factor = factor
+
+    def __array_ufunc__(self, ufunc: Any, method: str, part: Any, *rest: Any, out: Any = None) -> Any:
+        self.view = part[:1]
+        np.multiply(part, self.factor, out=part)
+        return part
+
+
+@pytest.mark.parametrize("key", [np.array([1, 2]), slice(1, 3)], ids=str)
+def test_an_operand_that_keeps_what_an_update_has_read(key: Any) -> None:
+    def f(x: Any) -> Any:
+        y = x * 1.0
+        y[0] = x[1]
+        keeps = Keeps(x[2])
+        y[key] += keeps
+        y[3] += x[4]
+        return np.sum(y) + keeps.view[0] * x[0]
+
+    x = np.linspace(0.3, 1.1, 5)
+    np.testing.assert_allclose(wg.grad(f)(x), by_complex_step(f, x), rtol=1e-12)
+
+
 @pytest.mark.parametrize("change", ["in Python", "by C"])
 def test_indices_that_change_between_the_read_and_the_store(change: str) -> None:
     def f(x: Any) -> Any:

@@ -113,7 +113,7 @@ def _read_written(memory: Memory, storage: Storage, owner: np.ndarray, array: np
     elif type(STATE.site) is not UpdatingSite:
         storage.note_key(value, where, owner.shape)
     if type(STATE.site) is UpdatingSite:
-        memory.update = value, storage, where
+        memory.update = value, where
     return value
 
 

@@ -24,6 +24,8 @@ from wengert.hooks.search import CARRIER_TYPES, FROZEN, opaque, search
 from wengert.hooks.standins.probes import probe
 from wengert.hooks.table_operators import operate_on_tables
 from wengert.hooks.writes import record_write
+from wengert.mutation.storage import memory_of
+from wengert.mutation.versions import NO_UPDATE
 from wengert.recording.caches import compared, found
 from wengert.recording.decisions import decided, exact, variables
 from wengert.recording.identity import NUMBERS, found_by_identity, is_one
@@ -230,6 +232,8 @@ def _record_numeric(op: Binary, left: Any, right: Any) -> Any:
 def inplace(op: Binary, fn: Callable[[Any, Any], Any], method: str, left: Any, right: Any) -> Any:
     """`left op= right`."""
     t, recording = type(left), STATE.recording
+    if recording is not None:
+        memory_of(recording).update = NO_UPDATE  # methods of `right` may keep `left`
     found = python_method(t, method)
     if found is not None:
         value = bind_method(found, left)(right)

@@ -170,7 +170,7 @@ def write_entry(
     if owner is not target:
         if storage is None:
             return False
-        key = memory.update[2] if is_update else storage.key_of(target, owner)
+        key = memory.update[1] if is_update else storage.key_of(target, owner)
         if key is None:
             return False
     entries, bound = recording.entries, None

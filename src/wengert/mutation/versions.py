@@ -61,7 +61,7 @@ class Storage:
 
 _UNSEEN = None, -1, None, None, None
 
-PartUpdate = tuple[np.ndarray | None, Storage | None, Any]
-"""The part that `a[key] op= v` has read and is about to store back: a view or copy to which nothing else refers, the
-version of a, and the key in the array that owns the memory."""
-NO_UPDATE: PartUpdate = (None, None, None)
+PartUpdate = tuple[np.ndarray | None, Any]
+"""The part that `a[key] op= v` has read and is about to store back: a view or copy to which nothing else refers, and
+its key in the array that owns the memory."""
+NO_UPDATE: PartUpdate = (None, None)
