@@ -64,10 +64,10 @@ def number_read(cotangents: Cotangents, slot: int, entry: Any) -> bool:
     """Step back through a read of a part, as `number_store` does through a store."""
     op, _, ins, args, _, _ = entry
     table, place, key = cotangents.table, ins[0], args[1]
-    y_bar, whole = table[slot], table[place]
-    if place not in cotangents.owned or type(whole) is not np.ndarray or whole.dtype is not _DOUBLE:
+    if place not in cotangents.owned or op.scatter is None:  # nor where an array of constants is read
         return False
-    if op.scatter is None:
+    y_bar, whole = table[slot], table[place]
+    if type(whole) is not np.ndarray or whole.dtype is not _DOUBLE:
         return False
     part = whole[key]
     if type(part) is np.float64:
