@@ -44,7 +44,7 @@ from wengert.compiling.split_columns import is_constant_int_call
 from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import last_readers
 from wengert.tape.loops import Loop
-from wengert.tape.needed import stays
+from wengert.tape.needed import needed
 from wengert.tape.ops import Call, Constant, Op, Variable
 from wengert.values import functional
 from wengert.values.callables import callable_name
@@ -209,12 +209,9 @@ class Body:
 
     def read(self, ops: Sequence[Op]) -> None:
         """Read, in order, those of the ops that are needed."""
-        needed = {self.result.id}
-        for op in reversed(self.ops):
-            if op.id in needed or stays(op):
-                needed.update([op.id, *(v.id for v in op.references())])
+        read = needed(self.ops, self.result.id)
         for op in ops:
-            if op.id not in needed:
+            if op.id not in read:
                 continue
             self.program.ops += 1
             if self.program.ops > MOST_OPS:
