@@ -53,13 +53,14 @@ def may_have_free_loops(tape: Any) -> bool:
 
 
 def _has_open_count(ops: Sequence[Any], heads: list[int]) -> bool:
-    """Whether the state recurred at some head, and tests decide on the path or the number of iterations."""
+    """Whether the state recurred at some head, and tests decide on the path or the count, or the loop makes lists."""
     if not any([ops[k].fn.same and ops[k].fn.is_all for k in heads]):
         return False
     between = ops[heads[0] : heads[-1]]
     return (
         ops[heads[0]].fn.left is None
         or bool(ops[heads[0]].fn.number)
+        or ops[heads[0]].fn.loop.makes_lists
         or any([isinstance(op, Call) and op.guard and not is_mark(op) for op in between])
     )
 

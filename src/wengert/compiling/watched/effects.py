@@ -47,6 +47,8 @@ class Learned:
         self.reads_tables = False  # whether a loop has done so
         self.no_records: set[Any] = set()  # the lines of loops whose items, dictionaries or objects, are as they are
         self.unlifted: set[Any] = set()  # the loops whose counters are constants, since they are used as such
+        self.unfilled: set[Any] = set()  # the loops that fill no lists, since something uses these as lists only are
+        self.mixed: set[Any] = set()  # the loops that fill lists with floats and np.float64
         self.depths: set[Any] = set()  # loops, the lists that they append to, and how many last items counters index
         self.selected: dict[Any, tuple[int, ...]] = {}  # the lengths of the last trace's selections, by their lines
         self.varying: set[Any] = set()  # the lines whose selections have had several lengths

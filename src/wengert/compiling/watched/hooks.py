@@ -71,6 +71,13 @@ def _watch_caught(error: BaseException, site: Site | None) -> None:
     HOOKS["caught"](error, site)
 
 
+def _watch_setitem(container: Any, key: Any, value: Any, site: Site | None) -> None:
+    """Note that an item of a list is written."""
+    if type(container) is list and type(key) is int and (reads := reads_here()) is not None:
+        reads.heads.last_store = len(reads.recording.entries)
+    HOOKS["setitem"](container, key, value, site)
+
+
 def _watch_loop_entry(*iterator_head_and_site: Any) -> Any:
     """Note that a loop is entered; return the iterator of a `for`."""
     reads, (*iterator, head, site) = reads_here(), iterator_head_and_site
@@ -118,6 +125,7 @@ WATCHING_HOOKS = {
     **{name: functools.partial(_compare_identity, name) for name in ("is_", "is_not")},
     "caught": _watch_caught,
     "unwatched": functools.partial(give_up_at, may_retry=True),
+    "setitem": _watch_setitem,
     "loop_entered": _watch_loop_entry,
     "loop_fills": _watch_loop_list,
     "loop_head": _watch_loop_head,

@@ -41,6 +41,33 @@ class GrownList:
     """Begins the form of a list to which a loop only appends: how many items more it has, and the forms of the last."""
 
 
+class FilledList:
+    """Begins the form of a list whose items the tape has in an array, and is the kind of such a list."""
+
+    types: frozenset[type]
+
+
+class FilledWithFloats(FilledList):
+    """A list of floats."""
+
+    types = frozenset([float])
+
+
+class FilledWithNumPyFloats(FilledList):
+    """A list of np.float64."""
+
+    types = frozenset([np.float64])
+
+
+class FilledWithBoth(FilledList):
+    """A list of floats and np.float64."""
+
+    types = frozenset([float, np.float64])
+
+
+FILLED: dict[Any, type[FilledList]] = {float: FilledWithFloats, np.float64: FilledWithNumPyFloats}
+
+
 class Choice:
     """The kind of a constant other than a number, such as a flag or a mode: the tape computes which one it is."""
 
@@ -91,7 +118,8 @@ def keeps_types(places: Mapping[Place, type], forms: Mapping[VariableName, Any])
             continue
         for k in place.path:
             form = form[k]
-        if kind is not Choice and form[0] is not kind and not keeps_float(form[0], kind):
+        is_known = kind is Choice or issubclass(kind, FilledList) or form[0] is kind
+        if not is_known and not keeps_float(form[0], kind):
             return False
     return True
 
@@ -172,6 +200,9 @@ def _lifted_type(a: Any, b: Any) -> type | None:
         return None
     if is_choice(a) and is_choice(b):
         return Choice
+    if a[:1] == (list,) and isinstance(b[0], type) and issubclass(b[0], FilledList):
+        filled: type = b[0]
+        return filled
     if b[:1] == (SymbolicInt,):
         b = int, *b[1:]
     if len(a) == len(b) == 2 and a[0] in LIFTABLE and b[0] in LIFTABLE:

@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.loops.periodicity import constant_key
+from wengert.compiling.watched.filled_lists import FilledLists
 from wengert.compiling.watched.lifting import (
     LIFTABLE,
     Choice,
+    FilledList,
     Lifts,
     LoopKey,
     Place,
@@ -85,6 +87,7 @@ class Heads:
         self.reads = reads
         self.draws, self.written_like = reads.draws, reads.recording.memory.written_like
         self.seen = 0
+        self.last_store = 0  # after how many entries the code has written an item of a list
         self.compares_identity = False  # whether the code compared the identity of a thing that states compare by value
         self.reversed_levels: list[Level] = []  # the level of each Reverse on the tape
         self.loops: dict[tuple[int, int], tuple[LoopRun, LoopState | None]] = {}
@@ -103,6 +106,7 @@ class Heads:
         self.tables: list[tuple[Any, Any, int]] = []  # from which loops read the arrays of lists, these, and since when
         self.readers: dict[int, Any] = {}  # of lists and tuples, by id, with what they held
         self.records: dict[int, Any] = {}  # by the ids of their stand-ins
+        self.lists: Any = FilledLists(self)
         self.indexed: dict[int, Any] = {}  # lists that loops append to and index by counters, by id, with the loop
         self.lifted_slots: dict[Any, LoopKey] = {}  # the loops whose counters begin in these slots
         self.counters: list[Any] = []  # kept alive here: the shadow table keeps only ids
@@ -147,6 +151,7 @@ class Heads:
         if loop is None or self.seen > MOST_PARTS:
             return
         begin, loop.end = loop.end, len(self.reads.recording.entries)
+        loop.makes_lists |= not head.fills and self.last_store > loop.begin
         loop.sizes.append(loop.end - begin)
         if head.is_for and not _only_counts(head, iterator) and type(iterator[0]) not in SYMBOLIC_ITERATORS:
             if loop in self.liftable or may_be_symbolic(self.reads.recording, iterator[0]):
@@ -180,7 +185,7 @@ class Heads:
         slots = state.slots if number is None else (*state.slots, slot_of(self.reads.recording, number))
         primitive = Primitive(Head(loop, difference, left, self, state, number is not None, lifted), None, "guard")
         self.reads.recording.append((primitive, None, slots, (), None, site))
-        is_over = left == 0 and head.is_for
+        is_over = loop.is_over = left == 0 and head.is_for
         if is_over:
             self.indexed = {key: found for key, found in self.indexed.items() if found[1] is not loop}
         self.tell({place: made for place, made in chosen.items() if not (is_over and is_past(head, place))})
@@ -212,6 +217,7 @@ class Heads:
     def let_go(self) -> None:
         """Keep only what is asked of heads when the trace has ended."""
         self.reads = None
+        self.lists = None
         self.loops, self.constants, self.liftable, self.filled = {}, {}, {}, {}
         self.counters, self.tables, self.readers, self.records, self.indexed = [], [], {}, {}, {}
 
@@ -274,6 +280,8 @@ class Heads:
             elif issubclass(kind, np.ndarray) and type(value) is np.ndarray and value.size and value.flags.writeable:
                 first = (0,) * value.ndim
                 HOOKS["setitem"](value, first, lift_constant(self.reads.recording, value[first]), STATE.site)
+            elif issubclass(kind, FilledList) and id(value) not in self.lists.views:
+                self.lists.fill(value, [loop], kind)
         return alone
 
     def choose(self, frame: types.FrameType, kinds: dict[Place, type]) -> dict[Place, Any]:
@@ -310,7 +318,10 @@ class Heads:
         """
         place = int(float_of(key))
         container[place]  # may raise an IndexError
-        loop, name = self.growing(container)
+        try:
+            loop, name = self.growing(container)
+        except IncomparableError:
+            self.refuse_key(key)
         if loop is not None and place < 0:  # it counts from the end, in this iteration alone
             self.refuse_key(key)
         if loop is not None and (known := self.depth_of(loop, name)):
@@ -331,6 +342,8 @@ class Heads:
         if read is None or not is_same:  # a table for each change would be quadratic
             if loop is not None:
                 self.check_depth(loop, name, len(container) - place, 0)
+            elif self.lists.fill(container, self.loops_behind([key])):
+                return self.lists.read(self.lists.views[id(container)], key)
             self.refuse_key(key)
         return read(ItemIndex.of(place, key))
 
@@ -450,8 +463,14 @@ class Heads:
         return found
 
     def _may_branch(self, loop: LoopRun) -> bool:
-        """Whether iterations of a loop contain guards, or record different numbers of calls."""
-        return loop.forks or _has_test(self.reads.recording.entries[loop.begin : loop.end])
+        """Whether iterations of a loop contain guards, or record different numbers of calls, or make tables."""
+        is_test = _has_test(self.reads.recording.entries[loop.begin : loop.end])
+        return loop.forks or is_test or (loop.makes_lists and self._is_nested(loop))
+
+    def _is_nested(self, loop: LoopRun) -> bool:
+        """Whether a loop is within another one, or contains one."""
+        others = [other for other, _ in self.loops.values() if other is not loop]
+        return any([other.begin >= loop.begin or not other.is_over for other in others])
 
 
 def _is_same_choice(a: Any, b: Any) -> bool:

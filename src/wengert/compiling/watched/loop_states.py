@@ -180,20 +180,23 @@ class StateWalk:
         if t is tuple:
             return (t, *map(self.form, value))
         if (record := self.heads.records.get(id(value))) is not None:
-            return self.record(record)
+            return record.form(self)
+        view = self.heads.lists.views.get(id(value))
         is_first = id(value) not in self.numbers
-        number = self.numbers.setdefault(id(value), len(self.numbers))
-        self.kept += [value] * is_first
+        number = self.number(value)
         known = self.heads.reads.known_objects.get(id(value))
         if (known is not None and known[0] is value) or self.is_constant(value):
             return "outside", self.heads.id_of(value)
-        return (t, *self.parts(value)) if is_first else ("again", number)
+        if not is_first:
+            return "again", number
+        return (t, *self.parts(value)) if view is None else self.heads.lists.form(self, view)
 
-    def record(self, record: Any) -> Any:
-        """Return the form of a stand-in: of which list, at which index, from which tables that the loop has made."""
-        made = [slot for slot in record.records.iterator.tables if slot >= self.begin]
-        self.slots += made
-        return "a record", record.records.names, len(made), self.form(record.at.counter)
+    def number(self, thing: Any) -> int:
+        """Return the number of a thing in the order in which they are reached."""
+        if id(thing) not in self.numbers:
+            self.numbers[id(thing)] = len(self.numbers)
+            self.kept.append(thing)
+        return self.numbers[id(thing)]
 
     def is_constant(self, value: Any) -> bool:
         """Whether a trace cannot change a thing, or checks at its end that it did not."""
@@ -247,12 +250,10 @@ class StateWalk:
     def memory(self, array: np.ndarray) -> tuple[Any, ...]:
         """Describe the memory of an array: its owner, offset, strides and whether it is writeable."""
         owner = owner_of(array)
-        if id(owner) not in self.numbers:
-            self.numbers[id(owner)] = len(self.numbers)
-            self.kept.append(owner)
+        number = self.number(owner)
         begin = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
         is_part = self.is_input(array) and not _is_whole(array)
-        return self.numbers[id(owner)], is_part, begin, array.strides, array.flags.writeable
+        return number, is_part, begin, array.strides, array.flags.writeable
 
     def is_input(self, array: np.ndarray) -> bool:
         """Whether an array is in the memory of an input."""

@@ -25,6 +25,8 @@ class LoopRun:
         self.begin = self.end = self.seen = begin
         self.key = key
         self.keeps_types = True  # whether constants keep their types where they are lifted
+        self.is_over = False  # whether a `for` is exhausted
+        self.makes_lists = False  # whether it appends to lists or writes items of them
         self.iterations = 0  # after which lifts might have freed it
         self.irregular = 0  # the number of last heads that differed in more than the variables
         self.sizes: list[int] = []  # the number of entries between its heads

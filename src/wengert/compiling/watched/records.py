@@ -59,6 +59,12 @@ class Record:
             return self.refuse(f"a loop reads {name!r} of the items of a list, which a table cannot hold")
         return column(self.at)
 
+    def form(self, walk: Any) -> Any:
+        """Return the form in the state of a loop: of which list, at which index, from which tables of the loop."""
+        made = [slot for slot in self.records.iterator.tables if slot >= walk.begin]
+        walk.slots += made
+        return "a record", self.records.names, len(made), walk.form(self.at.counter)
+
     def refuse(self, reason: str) -> Any:
         """Raise SymbolicIntError at the user's line; the next trace uses no stand-ins in this loop."""
         return refuse_counter(reason, ("no_records", [self.records.place]))
@@ -199,7 +205,8 @@ def read_stand_in(reads: Any, record: Record, name: str, value: Any) -> Any:
 # -- classes of stand-ins
 
 
-def _refused_method(name: str) -> Any:
+def refused_method(name: str) -> Any:
+    """Return the method of a stand-in that ends the trace."""
     return lambda self, *args, **kwargs: refuse_record(self, f"{name} is called on")
 
 
@@ -239,7 +246,7 @@ class DictStandIn(dict):
 
 _READ = {*vars(DictStandIn), "__new__", "__init__", "__getattribute__", "__len__", "__contains__", "__class_getitem__"}
 for _name in {*vars(dict)} - _READ - {"fromkeys", "__doc__"}:
-    setattr(DictStandIn, _name, _refused_method(_name))
+    setattr(DictStandIn, _name, refused_method(_name))
 
 _HOLDER = SimpleNamespace(stand_in=object())
 _OWN_REFERENCES = sys.getrefcount(_HOLDER.stand_in)

@@ -14,6 +14,16 @@ import numpy as np
 
 from wengert.compiling.watched.effect_calls import is_effect
 from wengert.compiling.watched.effects import Sink
+from wengert.compiling.watched.filled_list_hooks import (
+    comparing_identity,
+    filled_item,
+    has_array,
+    has_filled,
+    settle,
+    settling,
+    with_items_read,
+)
+from wengert.compiling.watched.filled_lists import ListStandIn
 from wengert.compiling.watched.hooks import WATCHING_HOOKS
 from wengert.compiling.watched.lengths import MEASURES, measured
 from wengert.compiling.watched.outer_reads import reads_here
@@ -175,11 +185,19 @@ def _counting_setitem(container: Any, key: Any, value: Any, site: Site | None) -
             STATE.site = site
             refuse_counter("a counter is written into an array of integers")
         value = float_of(value)
+    elif type(container) is list or type(container) is ListStandIn:
+        STATE.site = site
+        if has_filled(container, key, value):
+            return
     refuse_record(container, "something changes")
     WATCHING_HOOKS["setitem"](container, _key(container, key, site), value, site)
 
 
 def _counting_getitem(key: Any, container: Any, site: Site | None) -> Any:
+    if type(container) is list or type(container) is ListStandIn:
+        STATE.site = site
+        if (item := filled_item(container, key)) is not None:
+            return item
     if type(container) is Sink and type(key) is int and key < 0:
         STATE.site = site
         return STATE.recording.reads.item_from_end(container, key)  # type: ignore[union-attr]
@@ -219,6 +237,7 @@ def _counting_resolve(f: Any, site: Site | None = None) -> Any:
         STATE.site = site
         return f
     if type(f) in _METHODS_OF_C:
+        settle(f.__self__)
         refuse_record(f.__self__, f"{callable_name(f)} is called on")
     resolved = WATCHING_HOOKS["resolve"](f, site)
     lengths = _lengths()
@@ -233,7 +252,12 @@ def _counting_call(f: Any, resolved: Any, lengths: Any) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
         if f in (isinstance, type, len) and args and is_stand_in(args[0]):
             return resolved(record_of(args[0]).original, *args[1:])  # type: ignore[union-attr]
+        args = with_items_read(f, args)
         _refuse_records((*args, *kwargs.values()), f"{callable_name(f)} is called on")
+        if f is not len:
+            for thing in (*args, *kwargs.values()):
+                for found in _parts_with(has_array, thing):
+                    settle(found)
         if is_effect(f):
             return resolved(*args, **kwargs)
         if f is len and type(args[0]) is Sink:
@@ -407,6 +431,11 @@ def _counting_touched(value: Any, site: Site | None) -> Any:
     return WATCHING_HOOKS["touched"](value, site)
 
 
+_READING_ITEMS = (
+    *COMPARISONS, "add", "mul", "iadd", "imul", "mod", "iterable", "contains", "not_contains", "delitem", "format",
+    "convert", "join", "added_all", "match_class",
+)  # fmt: skip
+"""Hooks that may read or change the items of a list otherwise than one by one."""
 _METHODS_OF_C = (types.BuiltinFunctionType, types.MethodWrapperType)
 _METHODS_RETURNING_OBJECTS = ("__getitem__", "__next__")
 _IDENTITY = "the identity of a counter is compared"
@@ -422,7 +451,9 @@ COUNTING_HOOKS = {
     **{name: _fixing_lengths(_counting_truth(WATCHING_HOOKS[name])) for name in ("truth", "not_")},
     "iterable": _fixing_lengths(WATCHING_HOOKS["iterable"]),
     **{
-        name: _refusing_counters(WATCHING_HOOKS[name], _IDENTITY, lambda thing: type(thing) is SymbolicInt)
+        name: comparing_identity(
+            _refusing_counters(WATCHING_HOOKS[name], _IDENTITY, lambda thing: type(thing) is SymbolicInt)
+        )
         for name in ("is_", "is_not")
     },
     **{
@@ -439,6 +470,7 @@ COUNTING_HOOKS = {
     "resolve": _counting_resolve,
     "touched": _counting_touched,
 }
+COUNTING_HOOKS |= {name: settling(COUNTING_HOOKS[name]) for name in _READING_ITEMS}
 """The hooks of a trace with symbolic integers."""
 
 

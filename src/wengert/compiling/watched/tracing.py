@@ -160,6 +160,7 @@ class Tracer:
                     check_counters(recording)
                     check_tables(recording)
                     check_records(recording)
+                    reads.heads.lists.check()
             except BaseException as error:
                 is_users = isinstance(error, FUNCTION_ERRORS) or not isinstance(error, WengertError)
                 if len(learned) == knew and type(error) in (NoRuleError, RefusedCallError):
@@ -257,4 +258,4 @@ def _first_line(f: Any) -> Site | None:
 def _why_refused(error: WengertError) -> str:
     """Return the line and the reason of a refusal; nothing if the next trace does what this one did not."""
     lesson = getattr(error, "lesson", None)
-    return "" if lesson is not None and lesson[0] == "depths" else f" ({str(error).splitlines()[0]})"
+    return "" if lesson is not None and lesson[0] in ("depths", "mixed") else f" ({str(error).splitlines()[0]})"
