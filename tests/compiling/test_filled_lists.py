@@ -186,6 +186,20 @@ def table_with_branches(p, u):
     return best[5][11] + max(best[3]) + p[1] * p[2]
 
 
+def table_of_strings(p, u):
+    a, b = "GATTACAGATT", "CATTAGACATTA"
+    costs = [[0.0] * (len(b) + 1) for _ in range(len(a) + 1)]
+    for i in range(len(a) + 1):
+        costs[i][0] = i * p[1]
+    for j in range(len(b) + 1):
+        costs[0][j] = j * p[1]
+    for i in range(1, len(a) + 1):
+        for j in range(1, len(b) + 1):
+            changed = 0.0 if a[i - 1] == b[j - 1] else p[0] * u[j]
+            costs[i][j] = min(costs[i - 1][j - 1] + changed, costs[i - 1][j] + p[1], costs[i][j - 1] + p[2])
+    return costs[-1][-1]
+
+
 def rows_in_turn(p, u):
     before = [j * p[1] for j in range(10)]
     for i in range(1, 8):
@@ -199,7 +213,7 @@ def rows_in_turn(p, u):
 FREED = [
     of_zeros, of_none, of_integers, of_zeros_that_are_read, two_lists, backward, from_the_end, around_the_end,
     swapped_lists, in_an_object, under_two_names, at_a_constant, in_some_iterations, sorted_by_hand, table,
-    table_with_branches, rows_in_turn,
+    table_with_branches, table_of_strings, rows_in_turn,
 ]  # fmt: skip
 
 
@@ -349,7 +363,7 @@ def test_filled_lists_are_those_of_python(f: Callable[..., Any]) -> None:
         assert int(compiled.explain().splitlines()[0].split()[-2]) <= 2
 
 
-@pytest.mark.parametrize("f", [of_zeros, of_none, table, swapped_lists], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", [of_zeros, of_none, table, table_of_strings, swapped_lists], ids=lambda f: f.__name__)
 def test_native_code_fills_lists(f: Callable[..., Any]) -> None:
     pytest.importorskip("numba")
     compiled = wg.compile(wg.value_and_grad(f), native=True)

@@ -72,7 +72,7 @@ def with_items_read(f: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple([a if view is None else lists.copy(view) for a, view in zip(args, views, strict=True)])
 
 
-def has_array(thing: Any) -> bool:
+def is_in_array(thing: Any) -> bool:
     """Whether a thing is a list whose items are in an array."""
     return type(thing) is list and list_view(thing) is not None
 

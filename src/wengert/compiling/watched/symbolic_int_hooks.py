@@ -17,8 +17,8 @@ from wengert.compiling.watched.effects import Sink
 from wengert.compiling.watched.filled_list_hooks import (
     comparing_identity,
     filled_item,
-    has_array,
     has_filled,
+    is_in_array,
     settle,
     settling,
     with_items_read,
@@ -193,6 +193,13 @@ def _counting_setitem(container: Any, key: Any, value: Any, site: Site | None) -
     WATCHING_HOOKS["setitem"](container, _key(container, key, site), value, site)
 
 
+def _may_be_indexed(container: Any) -> bool:
+    """Whether a counter may index a container: a list, a tuple, or a string that is a constant."""
+    recording = STATE.recording
+    is_text = type(container) is str and recording is not None and not (recording.texts or recording.origins)
+    return is_text or type(container) in (list, tuple)
+
+
 def _counting_getitem(key: Any, container: Any, site: Site | None) -> Any:
     if type(container) is list or type(container) is ListStandIn:
         STATE.site = site
@@ -201,7 +208,7 @@ def _counting_getitem(key: Any, container: Any, site: Site | None) -> Any:
     if type(container) is Sink and type(key) is int and key < 0:
         STATE.site = site
         return STATE.recording.reads.item_from_end(container, key)  # type: ignore[union-attr]
-    if type(key) is SymbolicInt and type(container) in (list, tuple):
+    if type(key) is SymbolicInt and _may_be_indexed(container):
         STATE.site = site
         return STATE.recording.reads.heads.item(container, key)  # type: ignore[union-attr]
     if type(container) is list:
@@ -256,7 +263,7 @@ def _counting_call(f: Any, resolved: Any, lengths: Any) -> Any:
         _refuse_records((*args, *kwargs.values()), f"{callable_name(f)} is called on")
         if f is not len:
             for thing in (*args, *kwargs.values()):
-                for found in _parts_with(has_array, thing):
+                for found in _parts_with(is_in_array, thing):
                     settle(found)
         if is_effect(f):
             return resolved(*args, **kwargs)
