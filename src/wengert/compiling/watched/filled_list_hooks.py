@@ -12,10 +12,11 @@ from wengert.compiling.watched.symbolic_ints import SymbolicInt
 from wengert.recording.primitives import primitive_of
 from wengert.recording.recording import STATE
 from wengert.values.identity_set import Functions
+from wengert.values.names import is_of_library
 from wengert.values.sites import Site
 
 _READERS = Functions(sum, min, max, sorted, list, tuple)
-"""Functions of Python that read the items of a list at once; those with a rule do so, too."""
+"""Functions of Python that read the items of a list at once; those of libraries that have a rule do so, too."""
 
 
 def has_filled(container: list[Any], key: Any, value: Any) -> bool:
@@ -65,7 +66,7 @@ def settling(hook: Any) -> Any:
 
 def with_items_read(f: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the arguments for a function; one that reads lists at once gets lists of items read from arrays."""
-    if f not in _READERS and primitive_of(f) is None:
+    if f not in _READERS and (primitive_of(f) is None or not is_of_library(f)):
         return args
     views = [list_view(a) if type(a) in (list, ListStandIn) else None for a in args]
     lists: Any = lists_here()

@@ -20,7 +20,7 @@ import numpy as np
 
 from wengert.compiling.loops.periodicity import constant_key
 from wengert.compiling.watched.lifting import FILLED, FilledList, FilledWithBoth, LoopKey
-from wengert.compiling.watched.records import refused_method
+from wengert.compiling.watched.records import is_held, refused_method
 from wengert.compiling.watched.symbolic_ints import SymbolicInt, float_of, lift_constant, recorded_key, refuse_counter
 from wengert.compiling.watched.watchable import ATOMS
 from wengert.hooks.code_swap import HOOKS
@@ -74,6 +74,10 @@ class FilledLists:
         self.views: dict[int, ListView] = {}
         self.settled: dict[int, tuple[Any, int]] = {}
         self.unread: dict[int, Table] = {}  # by the slots of the items of lists
+        self.lent, self.most_lent = (
+            list[int](),
+            64,
+        )  # the ids of stand-ins, and from how many on unused ones are dropped
 
     # -- which lists have an array
 
@@ -243,10 +247,23 @@ class FilledLists:
 
     def _stand_in(self, table: Table, index: tuple[Any, ...], items: list[Any]) -> Any:
         """Return a stand-in for a list of a list, which knows at which index it is."""
+        if len(self.lent) > self.most_lent:
+            self._drop_unused()
         made = ListStandIn(items)
+        self.lent.append(id(made))
         self.views[id(made)] = ListView(table, index, items)
         self.heads.records[id(made)] = ItemOfList(self, self.views[id(made)], made)
         return made
+
+    def _drop_unused(self) -> None:
+        """Drop the stand-ins that nothing holds any more: each has as many items as its list."""
+        records = self.heads.records
+        unused = [key for key in self.lent if not is_held(records[key])]
+        for key in unused:
+            del records[key]
+            self.views.pop(key, None)
+        self.lent = [key for key in self.lent if key in records]
+        self.most_lent = 64 + 2 * len(self.lent)
 
     def _check_recording(self, table: Table) -> None:
         if STATE.recording is not self.reads.recording:

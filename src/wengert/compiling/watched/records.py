@@ -111,8 +111,13 @@ def check_records(recording: Recording) -> None:
     for kept in (reads.cells, reads.checked_calls, reads.plain_calls):
         kept.clear()  # functions that have run hold their variables
     for record in reads.heads.records.values():
-        if sys.getrefcount(record.stand_in) > _OWN_REFERENCES:
+        if is_held(record):
             record.refuse("it returns or keeps an item of a list that a loop reads from tables")
+
+
+def is_held(record: Any) -> bool:
+    """Whether something but its record holds a stand-in."""
+    return sys.getrefcount(record.stand_in) > _OWN_REFERENCES
 
 
 def contents_of(item: Any) -> dict[Any, Any]:
