@@ -1,4 +1,4 @@
-"""What the hooks of a trace with symbolic integers do with lists that loops fill."""
+"""Lists that loops fill, in the hooks of a trace with symbolic integers."""
 
 from __future__ import annotations
 
