@@ -281,7 +281,9 @@ class Heads:
                 first = (0,) * value.ndim
                 HOOKS["setitem"](value, first, lift_constant(self.reads.recording, value[first]), STATE.site)
             elif issubclass(kind, FilledList) and id(value) not in self.lists.views:
-                self.lists.fill(value, [loop], kind)
+                for k in range(len(place.path) + 1):  # a list of lists as a whole, if possible
+                    if self.lists.fill(part_at(f.f_locals.get(name), place.path[:k]), [loop], kind):
+                        break
         return alone
 
     def choose(self, frame: types.FrameType, kinds: dict[Place, type]) -> dict[Place, Any]:
