@@ -70,7 +70,7 @@ class KeyedCall:
         if any([np.asarray(a).dtype != value_of(x).dtype for a in numbers]):
             raise UnsupportedLoopError(f"{self.name} of values of several types")
         arrays = [*references(self.key, np.ndarray), *map(value_of, references(self.key))]
-        if self.name == "setitem" and np.ndarray in map(type, arrays):
+        if self.name == "setitem" and any([type(a) is np.ndarray and a.dtype != bool for a in arrays]):
             raise UnsupportedLoopError("a store at many indices, of which some may be equal")
 
     def run_forward(self, code: BodyCode, new: Environment) -> None:

@@ -55,7 +55,7 @@ def _compare_identity(hook: str, right: Any, left: Any, site: Site | None) -> bo
         are_copyable = any([id(thing) in reads.copyable for thing in things])
         if are_copyable and is_same_value(left, right) and not is_own_or_library_code(frame):
             give_up_at("it compares equal values by `is`, whose answer may differ in the next call", site)
-    if reads is not None and is_compared_by_value(left):
+    if reads is not None and is_compared_by_value(left) and not is_own_or_library_code(frame):
         reads.heads.compares_identity = True
     answer: bool = HOOKS[hook](right, left, site)
     return answer
