@@ -10,6 +10,7 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.recording.primitives import Primitive
 from wengert.recording.recording import STATE, Recording, users_line, users_site
+from wengert.values.functional import stopped
 from wengert.values.specs import is_certain, is_inexact
 
 LARGE_INTEGER = 2**52
@@ -24,7 +25,7 @@ def note_cut(recording: Recording, primitive: Primitive, ins: tuple[Any, ...], v
         return
     slot = len(recording.entries)
     recording.last_nondifferentiable = slot, primitive.name, STATE.site
-    if primitive.has_users_rule:
+    if primitive.has_users_rule or primitive.fn is stopped:
         recording.stopped = slot
     elif recording.survey is not None and is_inexact(value):
         recording.survey.cut.append((primitive.fn, users_site(), "its result is constant"))

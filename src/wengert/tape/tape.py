@@ -196,7 +196,7 @@ class Tape:
         return self.append(op)
 
     def append(self, op: Op) -> Variable:
-        """Append a new op without a check that it reads ops on this tape; `verify` checks that later."""
+        """Append a new `op` without a check that it reads ops on this tape; `verify` checks that later."""
         self._join(op)
         self._ops.append(op)
         op._id = len(self._ops)
