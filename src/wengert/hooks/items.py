@@ -113,7 +113,7 @@ def _read_written(memory: Memory, storage: Storage, owner: np.ndarray, array: np
     elif type(STATE.site) is not UpdatingSite:
         storage.note_key(value, where, owner.shape)
     if type(STATE.site) is UpdatingSite:
-        memory.update = value, where
+        memory.update = value, where, array.shape, owner.shape
     return value
 
 
@@ -214,7 +214,8 @@ def set_item(container: Any, key: Any, value: Any, site: Site | None) -> None:
         recording, kind = STATE.recording, type(value)
         if recording is not None and (kind is np.ndarray or kind in FLOATS):
             memory = memory_of(recording)
-            if kind is np.ndarray and value.base is not None and value is memory.update[0]:
+            is_view = kind is np.ndarray and value.base is not None
+            if is_view and value is memory.update[0] and container.shape == memory.update[2]:
                 memory.update = NO_UPDATE
                 container[key] = value  # nothing changes
                 return

@@ -42,7 +42,7 @@ def store_entry(recording: Recording, array: np.ndarray, key: Any, value: Any) -
     if storage is None or stores is None:
         return False
     region, kept, value_slot = None, value, SHADOW.get(id(value))
-    ends_update = value is memory.update[0]  # which was read at this key
+    ends_update = value is memory.update[0] and array.shape == memory.update[2]  # which was read at this key
     if ends_update or not is_element(key, array.ndim):
         is_known = ends_update or has_plain_parts(key) or (array.nbytes <= WEAKLY_HELD_ABOVE and has_known_parts(key))
         region = value if ends_update else array[key] if is_known else None  # a copy, if the key has arrays
@@ -89,6 +89,8 @@ def sum_entry(recording: Recording, add: Callable[..., Any], array: np.ndarray, 
     storage = _storage_for_short_path(recording, memory, array)
     if storage is None or sums is None or recording.stream is not None or array.nbytes > WEAKLY_HELD_ABOVE:
         return False
+    if not array.flags.writeable:  # np.add.at may write into it
+        return False
     if type(key) is not np.ndarray or key.dtype.kind not in "iu":
         return False
     if recording.checks_fp_errors or recording.context is not None:
@@ -99,7 +101,7 @@ def sum_entry(recording: Recording, add: Callable[..., Any], array: np.ndarray, 
         kept, slot = spec_of(value), memory.slot(value)
     elif type(value) not in SCALARS:
         return False
-    if id(array) in memory.captured and array.flags.writeable:
+    if id(array) in memory.captured:
         memory.undo.append(saved_region(len(recording.entries), array))
     run_unfinished(memory, add, (array, key, value))
     args = storage.spec, memory.capture(key), kept
@@ -166,7 +168,7 @@ def write_entry(
     if not primitive.on_floats or not _are_floats(target, args):
         return False
     memory, owner, key = memory_of(recording), target if target.base is None else target.base, None
-    storage, is_update = _storage_for_short_path(recording, memory, owner), target is memory.update[0]
+    storage, is_update = _storage_for_short_path(recording, memory, owner), memory.is_update(target, owner)
     if owner is not target:
         if storage is None:
             return False
@@ -205,11 +207,15 @@ def write_entry(
         raise
     if bound is not None:
         slot, y = len(entries), kept
-        if storage is None or bound.reads_y == "value":
-            y = target if storage is None else target.copy()
+        if bound.reads_y == "value":
+            y = target.copy()  # the undo of a write restores the target itself
+        elif storage is None:
+            y = target
         entries.append((bound, y, ins, residuals, None, STATE.site))
         if y is not kept:
             SHADOW[id(y)] = slot
+        if storage is None:
+            SHADOW[id(target)] = slot
     if storage is not None and key is None:
         if recording.stream is not None:
             recording.stream.share(slot)

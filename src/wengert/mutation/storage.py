@@ -360,6 +360,10 @@ class Memory(MadeWhenRead):
         else:
             SHADOW[id(owner)] = slot
 
+    def is_update(self, part: np.ndarray, owner: np.ndarray) -> bool:
+        """Whether a part is the one that an update of an item of this memory has read last."""
+        return part is self.update[0] and (part.base is None or owner.shape == self.update[3])
+
     def put(self, owner: Owner, view: np.ndarray, value: Any, value_slot: int | None) -> None:
         """Record that the region which `view` shows of the owner now holds `value`, the variable at `value_slot`."""
         array, storage, before = owner

@@ -61,7 +61,7 @@ class Storage:
 
 _UNSEEN = None, -1, None, None, None
 
-PartUpdate = tuple[np.ndarray | None, Any]
-"""The part that `a[key] op= v` has read and is about to store back: a view or copy to which nothing else refers, and
-its key in the array that owns the memory."""
-NO_UPDATE: PartUpdate = (None, None)
+PartUpdate = tuple[np.ndarray | None, Any, Any, Any]
+"""The part that `a[key] op= v` has read and is about to store back: a view or copy to which nothing else refers; its
+key in the array that owns the memory; and the shapes of `a` and of that array, which v might set."""
+NO_UPDATE: PartUpdate = (None, None, None, None)
