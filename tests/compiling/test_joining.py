@@ -256,3 +256,22 @@ def test_settings_of_floating_point_errors_in_an_earlier_branch_are_kept():
     compiled = wg.compile(wg.grad(f), native=False)
     for x in ([0.1, -2.0, 0.3], [0.1, 2.0, 0.3], [0.1, -2.0, 3.0], [0.1, 2.0, -3.0], [0.1, 0.2, 0.3]):
         np.testing.assert_allclose(compiled(np.array(x)), wg.grad(f)(np.array(x)))
+
+
+def test_traces_whose_results_depend_on_other_arguments_are_not_joined():
+    def f(p, x):
+        t = p
+        for k in range(8):
+            if x > k:
+                t = t + x
+            else:
+                t = t * 0.9
+        return t
+
+    compiled = wg.compile(wg.value_and_grad(f, argnums=(0, 1)), native=False, quiet=True)
+    for x in (9.0, -3.0, 4.5, 2.5):
+        value, slopes = compiled(1.3, x)
+        h = 1e-6
+        expected = [(f(1.3 + h, x) - f(1.3 - h, x)) / (2 * h), (f(1.3, x + h) - f(1.3, x - h)) / (2 * h)]
+        assert np.isclose(value, f(1.3, x), rtol=1e-13)
+        np.testing.assert_allclose(slopes, expected, rtol=1e-7, atol=1e-8)

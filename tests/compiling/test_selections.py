@@ -88,7 +88,7 @@ def matrix(w, X, y):
 def both_parts(w, X, y):
     z = X @ w
     parts = np.concatenate([z[z > 0] ** 2, np.exp(z[z <= 0])])
-    return np.sum(parts) + np.sum(np.cumsum(parts)) * 0.01 + parts[0] - parts[-1]
+    return np.sum(parts) + np.sum(np.cumsum(parts)) * 0.01
 
 
 def elementwise(w, X, y):
@@ -360,3 +360,65 @@ def test_a_write_into_a_view_of_no_items():
         value, slope = compiled(w, x)
         assert np.isclose(value, f(w, x), rtol=1e-13)
         assert np.isclose(slope, f(w, x) / w, rtol=1e-13)
+
+
+def joined_length(p, x):
+    y = np.append(x[x > 0], 1.0)
+    return p * np.sum(y) * (2.0 if len(y) > 3 else 1.0)
+
+
+def caught_index(p, x):
+    a = x[x > 0]
+    try:
+        return p * a[2]
+    except IndexError:
+        return 3.0 * p
+
+
+def caught_update(p, x):
+    a = p * x[x > 0]
+    try:
+        a += np.ones(3)
+    except ValueError:
+        return 5.0 * p
+    return np.sum(a)
+
+
+def summed_by_python(p, x):
+    return p * sum(x[x > 0])
+
+
+def squeezed(p, x):
+    y = np.squeeze(x[x > 0])
+    return p * (2.0 if y.ndim == 0 else np.sum(y))
+
+
+def longest(p, x):
+    return p * np.sum(max([x[x > 0], np.ones(2)], key=len))
+
+
+def spread(p, x):
+    return p * np.var(x[x > 0], ddof=2)
+
+
+def counted(p, x):
+    return p / np.count_nonzero(x > 0)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::wengert.NotCompiledWarning")
+@pytest.mark.parametrize(
+    "f",
+    [joined_length, caught_index, caught_update, summed_by_python, squeezed, longest, spread, counted],
+    ids=lambda f: f.__name__,
+)
+@pytest.mark.parametrize("counts", [(0, 1, 4), (2, 4, 3), (2, 1, 4), (1, 2, 4), (4, 0, 3, 1), (3, 2, 1)])
+def test_a_length_that_code_learns_without_a_call_is_guarded(f, counts):
+    compiled = wg.compile(wg.value_and_grad(f), native=False)
+    for n in counts:
+        x = np.where(np.arange(4) < n, 1.0, -1.0) * np.array([1.5, 0.7, 2.1, 0.4])
+        value, slope = compiled(2.0, x)
+        expected = f(2.0, x)
+        assert type(value) is type(expected)
+        np.testing.assert_allclose(value, expected, rtol=1e-13)
+        if np.isfinite(expected):
+            np.testing.assert_allclose(slope, (f(2.5, x) - f(1.5, x)), rtol=1e-12, atol=1e-14)

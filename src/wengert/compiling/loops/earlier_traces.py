@@ -61,15 +61,21 @@ def _ending_of(tape: Any) -> list[tuple[Any, Any]]:
 def may_join(earlier: Sequence[EarlierTrace], traced: WatchedTrace) -> bool:
     """Whether a trace may take earlier ones.
 
-    They must not be too many, and like this trace in how they handle floating-point errors, and in whether they defer
-    reverse passes: only calls that can be replayed allow that.
+    They must not be too many, and like this trace in how they handle floating-point errors, and in what their deferred
+    reverse passes differentiate by: if a result does not depend on an argument, its derivative is a constant zero.
     """
     tape: Any = traced.tape
     is_small = len(earlier) <= MOST_EARLIER and sum([len(each.tape) for each in earlier], len(tape)) <= MOST_OPS
     checks = traced.reads.recording.checks_fp_errors
-    defers = any(map(is_reverse, tape))
-    alike = [each.checks_fp_errors is checks and any(map(is_reverse, each.tape)) is defers for each in earlier]
+    active = _active_inputs(tape)
+    alike = [each.checks_fp_errors is checks and _active_inputs(each.tape) == active for each in earlier]
     return is_small and all(alike)
+
+
+def _active_inputs(tape: Any) -> list[list[str | None]]:
+    """Return the names of the inputs of each deferred reverse pass."""
+    passes = [op for op in tape if is_reverse(op)]
+    return [[getattr(v.op, "name", None) for v in op.args[: op.fn.inputs]] for op in passes]
 
 
 class Joint(NamedTuple):

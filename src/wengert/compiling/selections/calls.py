@@ -154,7 +154,7 @@ def _mean_of(code: SelectionCode, op: Call, x: Selection, axes: Any, less: int) 
     if axes is None and x.rest:
         count = code.push_call(op, operator.mul, count, float(math.prod(np.shape(value_of(x.whole))[-x.rest :])))
     if less:
-        count = code.push_call(op, operator.sub, count, float(less))
+        count = code.push_call(op, np.maximum, code.push_call(op, operator.sub, count, float(less)), 0.0)
     total = code.push_call(op, np.sum, code.chosen_or(op, x, 0.0), axis=axes)
     return code.push_call(op, operator.truediv, total, count)
 
@@ -208,7 +208,7 @@ def _product_of_rows(code: SelectionCode, op: Call, x: Any, y: Any) -> Any:
     x, y = code.as_selection(op, x), code.as_selection(op, y)
     of = x.of if type(x) is Transposed else x
     mask = mask_of(of, y)
-    if mask is None or len(mask.shape) > 1:
+    if mask is None or len(mask.shape) > 1 or type(y) is Transposed:
         return None
     if type(y) is not Selection:
         if type(x) is not Selection or x.rest != 1 or np.ndim(value_of(y)) not in (1, 2):
@@ -232,7 +232,7 @@ def _transposed_rows(code: SelectionCode, op: Call, x: Any) -> Any:
 def _same_shape(code: SelectionCode, op: Call, x: Any, *args: Any, **kwargs: Any) -> Any:
     """A function that makes an array of the same shape."""
     x = code.as_selection(op, x)
-    others = [*args, *kwargs.values()]
+    others = [*args, *[a for name, a in kwargs.items() if name != "shape"], *[()] * ("shape" in kwargs)]
     if type(x) is not Selection or any([isinstance(value_of(a), (tuple, list, np.ndarray)) for a in others]):
         return None
     return x._replace(whole=code.push_call(op, op.fn, x.whole, *args, **kwargs))

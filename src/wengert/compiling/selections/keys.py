@@ -72,8 +72,6 @@ def _item_of_selection(code: SelectionCode, op: Call, x: Selection, key: Any) ->
         if key.kind != "b" or key.rest or key.mask.number != x.mask.number:
             return None
         return code.select(op, x.whole, code.select_again(op, x.mask, key), chosen_lines([x, key]) | {op.site})
-    if type(key) is int and key in (0, -1):
-        return _item_at_end(code, op, x, key)
     parts = key if type(key) is tuple else (key,)
     if not parts or not all([part is None or part is Ellipsis or _is_plain_index(part) for part in parts]):
         return None
@@ -83,14 +81,6 @@ def _item_of_selection(code: SelectionCode, op: Call, x: Selection, key: Any) ->
         return None
     full = (slice(None),) * len(x.mask.shape)
     return x._replace(whole=code.push_call(op, operator.getitem, x.whole, (*full, *parts[1:])))
-
-
-def _item_at_end(code: SelectionCode, op: Call, x: Selection, end: int) -> Any:
-    """Return the first or the last chosen item."""
-    if len(x.mask.shape) > 1:
-        return None
-    code.check_items(op, x)
-    return code.push_call(op, operator.getitem, x.whole, code.end_of(op, x.mask, end))
 
 
 def _is_plain_index(part: Any) -> bool:

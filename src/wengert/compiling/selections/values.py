@@ -144,7 +144,7 @@ class SelectionCode(TapeRewriter):
         rows, rest = whole, np.shape(value_of(whole))[len(shape) :]
         if len(shape) > 1:
             rows = self.push_call(origin, np.reshape, whole, (size, *rest))
-        item = self.push_call(origin, operator.getitem, rows, self.end_of(origin, mask, -1))
+        item = self.push_call(origin, operator.getitem, rows, self.place_of_last(origin, mask))
         item = self.push_call(origin, functional.stopped, item)
         chosen = self.spread(origin, mask, len(shape) + len(rest))
         number = self._number_of[whole.op] if type(whole) is Variable else id(whole)
@@ -152,11 +152,11 @@ class SelectionCode(TapeRewriter):
         self.note_number(filled, ("select", number, mask.number))
         return Selection(filled, mask, lines)
 
-    def end_of(self, origin: Op, mask: Mask, end: int) -> Variable:
-        """Return the place of the first item that a mask chooses, or of the last one for -1, in the raveled array."""
-        places, size = np.arange(float(math.prod(mask.shape))).reshape(mask.shape), float(math.prod(mask.shape))
-        found = self.push_call(origin, np.where, mask.array, places, 0.0 if end else size)
-        return self.push_call(origin, functional.as_index, self.push_call(origin, np.max if end else np.min, found))
+    def place_of_last(self, origin: Op, mask: Mask) -> Variable:
+        """Return the place of the last item that a mask chooses in the raveled array; 0 if there is none."""
+        places = np.arange(float(math.prod(mask.shape))).reshape(mask.shape)
+        last = self.push_call(origin, np.max, self.push_call(origin, np.where, mask.array, places, 0.0))
+        return self.push_call(origin, functional.as_index, last)
 
     def select_again(self, origin: Op, mask: Mask, by: Selection) -> Mask:
         """Return the mask of those chosen items that a selection of bools chooses."""

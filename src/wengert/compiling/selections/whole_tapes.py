@@ -140,7 +140,10 @@ class _WholeTape(SelectionCode):
             inspect.signature(handler).bind(self, op, *args, **kwargs)
         except TypeError:  # another argument, such as `out`
             return None
-        return handler(self, op, *args, **kwargs)
+        try:
+            return handler(self, op, *args, **kwargs)
+        except (TypeError, ValueError, IndexError):  # NumPy does not take whole arrays here
+            return None
 
     def _argument(self, a: Any) -> Any:
         """Return what replaces an argument; a Mask for an array of bools."""

@@ -63,6 +63,8 @@ def _compare_identity(hook: str, right: Any, left: Any, site: Site | None) -> bo
 
 def _watch_caught(error: BaseException, site: Site | None) -> None:
     reads = reads_at(site)
+    if reads is not None and reads.lengths is not None:
+        reads.lengths.are_uncertain = True
     is_absence = isinstance(error, (NameError, AttributeError, ImportError)) and not isinstance(
         error, UnboundLocalError
     )

@@ -17,7 +17,7 @@ from wengert.recording.primitives import ruled
 from wengert.recording.record import record_call
 from wengert.recording.recording import STATE, Recording, flat_slots
 from wengert.recording.slots import holds_traced, slot_of
-from wengert.values.functional import length
+from wengert.values.functional import STORES, length
 from wengert.values.identity_set import Functions
 from wengert.values.trees import is_container
 
@@ -34,6 +34,7 @@ class SelectionLengths:
     def __init__(self, recording: Recording, are_symbolic: bool) -> None:
         self.recording, self.are_symbolic = recording, are_symbolic
         self._seen, self._known = 0, dict[int, frozenset[int]]()
+        self.are_uncertain = False  # whether the function has caught an error, which another length may not raise
         self._measured: dict[int, tuple[Any, np.ndarray]] = {}  # symbolic lengths, and vectors of these lengths
 
     def filling(self, f: Any, call: Callable[..., Any]) -> Any:
@@ -57,11 +58,11 @@ class SelectionLengths:
             entry = entries[k]
             if entry is None:
                 continue
-            read = frozenset().union(*[known[at] for at in flat_slots(entry[2]) if at in known])
+            read = [known[at] for at in flat_slots(entry[2][:1] if entry[0].fn in STORES else entry[2]) if at in known]
             if entry[0].kind == "guard" and entry[0].fn is np.shape and entry[1]:
                 known[entry[2][0]] = known.get(entry[2][0], frozenset()) | {entry[1][0]}
             elif read:
-                known[k] = read
+                known[k] = frozenset().union(*read)
         self._seen = len(entries)
         return known.get(slot, frozenset())
 
@@ -69,7 +70,7 @@ class SelectionLengths:
         """Whether a value may be a selection, or be computed with one; not asked where nothing is recorded."""
         is_asked = type(x) is np.ndarray and STATE.recording is not None
         slot = slot_of(self.recording, x) if is_asked else None
-        return slot is not None and not self.of_slot(slot).isdisjoint(x.shape)
+        return slot is not None and x.ndim > 0 and bool(self.of_slot(slot))
 
     def shape_of(self, x: np.ndarray) -> tuple[Any, ...]:
         """Return the shape of an array, with a symbolic length if the array may be a selection."""
@@ -89,6 +90,8 @@ class SelectionLengths:
         if slot_of(self.recording, mask) is None or not self.are_symbolic or STATE.recording is not self.recording:
             return None
         total = record_call(ruled(np.sum), (mask,), {})
+        if type(total) is type(np.count_nonzero(np.zeros(1, bool))):  # of NumPy 2.4
+            return total
         return symbolic_int(self.recording, record_call(ruled(float), (total,), {}))
 
     def fix(self, x: Any) -> None:
@@ -116,10 +119,10 @@ class SelectionLengths:
 
     def _is_untraced(self, made: Any, is_recorded: bool) -> bool:
         """Whether a result may depend on values of which the recording knows nothing."""
-        if isinstance(made, _OF_ANY_LENGTH):
-            return False
+        if not is_recorded or isinstance(made, _OF_ANY_LENGTH):
+            return not isinstance(made, _OF_ANY_LENGTH)
         if made is None or type(made) in ATOMS or type(made) is np.bool_:
-            return not is_recorded
+            return False
         return slot_of(self.recording, made) is None and not (is_container(made) and holds_traced((made,)))
 
 

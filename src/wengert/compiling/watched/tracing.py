@@ -245,7 +245,7 @@ def _tape_of_trace(g: Any, reads: Reads, recording: Recording) -> Tape:
     names = [*map(reads.describe, reads.inputs)]
     tape = Tape.from_entries(recording.entries, tuple([Slot(slot) for slot in reads.slots]), names, g)
     varying = reads.effects.learned.note_selections(lengths_by_line(tape))
-    return tape if reads.lengths is None else make_whole(tape, varying)
+    return tape if reads.lengths is None or reads.lengths.are_uncertain else make_whole(tape, varying)
 
 
 def _first_line(f: Any) -> Site | None:
