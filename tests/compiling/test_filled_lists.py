@@ -13,19 +13,10 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiling.loops import lowering
 
 U = 0.4 * np.abs(np.random.default_rng(0).normal(size=40))
 P = np.array([0.5, 0.9, 0.3])
 POINTS = [P, *(P + 0.12 * np.random.default_rng(3).normal(size=(6, 3)))]
-
-
-@pytest.fixture(autouse=True)
-def bugs_raise(monkeypatch: pytest.MonkeyPatch) -> None:
-    def raised(error: Exception) -> None:
-        raise error
-
-    monkeypatch.setattr(lowering, "warn_of_bug", raised)
 
 
 def clip(v: Any, most: float = 0.25) -> Any:

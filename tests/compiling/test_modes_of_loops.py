@@ -10,20 +10,11 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiling.loops import lowering
 
 U = 0.4 * np.abs(np.random.default_rng(0).normal(size=60))
 P = np.array([0.5, 0.9, 0.3])
 R = np.random.default_rng(3)
 POINTS = [P, *(P * (1.0 + 0.3 * R.normal(size=(9, 3))))]
-
-
-@pytest.fixture(autouse=True)
-def bugs_raise(monkeypatch: pytest.MonkeyPatch) -> None:
-    def raised(error: Exception) -> None:
-        raise error
-
-    monkeypatch.setattr(lowering, "warn_of_bug", raised)
 
 
 class Mode(enum.Enum):

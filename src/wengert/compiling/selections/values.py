@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.compiling.loops.periodicity import constant_key
 from wengert.compiling.ops import as_ufunc, info
 from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.ops import Call, Constant, Op, Variable, value_of
@@ -16,6 +17,7 @@ from wengert.values import functional
 from wengert.values.sites import Site
 
 Lines = frozenset[Site | None]
+_NUMBERED_TYPES = {int, float, bool, np.float64, np.int64}
 
 
 class KeptAsRecordedError(Exception):
@@ -84,10 +86,6 @@ def maps_elements(op: Call) -> bool:
     return info(op.fn).arity > 0 or (isinstance(ufunc, np.ufunc) and ufunc.signature is None and ufunc.nout == 1)
 
 
-def _key_of_constant(a: Any) -> Any:
-    return (type(a), a) if type(a) in (int, float, bool, str, type(None), np.float64, np.int64) else None
-
-
 def chosen_lines(things: Iterable[Any]) -> Lines:
     """Return the lines that have made the selections among these."""
     return frozenset().union(*[x.lines for x in things if isinstance(x, (Selection, ChosenPlaces, Transposed))])
@@ -124,8 +122,9 @@ class SelectionCode(TapeRewriter):
     def _key(self, op: Any) -> Any:
         if not isinstance(op, Call) or op.guard or op.kwargs or not maps_elements(op):
             return id(op)
-        parts = [self._number_of[a.op] if type(a) is Variable else _key_of_constant(a) for a in op.args]
-        return id(op) if None in parts else (op.fn, *parts)
+        if not all([type(a) is Variable or type(a) in _NUMBERED_TYPES for a in op.args]):
+            return id(op)
+        return op.fn, *[self._number_of[a.op] if type(a) is Variable else constant_key(a) for a in op.args]
 
     def mask(self, array: Variable) -> Mask:
         """Return the mask that an array of bools is."""

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.guard_check import check_guards_kept, count_guards, outcome_key
+from wengert.compiling.loops import lowering
 from wengert.compiling.loops.adjoint_loops import dependents
 from wengert.compiling.loops.deferred_reverse import Reverse
-from wengert.compiling.loops.lowering import warn_of_bug
 from wengert.compiling.ops import info
 from wengert.compiling.selections.calls import BEGINNING, TESTS, SelectionHandler, handler_of
 from wengert.compiling.selections.values import (
@@ -80,7 +80,7 @@ def make_whole(tape: Any, lines: Collection[Site | None]) -> Any:
                 break
             kept |= error.lines
         except Exception as error:
-            warn_of_bug(error)
+            lowering.warn_of_bug(error)
             break
     return tape
 
