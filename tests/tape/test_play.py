@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
+from scipy.sparse import _sparsetools
 from tapes import SITE, array_tape, plainly, same_bits, scalar_tape
 
 import wengert as wg
@@ -242,6 +244,42 @@ def test_an_array_that_opaque_code_read_is_checked() -> None:
         assert run(2 * x) == f(2 * x)
         with pytest.raises(wg.StaleTapeError):
             run(-x)
+
+
+def test_what_opaque_code_writes_into_an_array_of_integers_is_on_the_tape() -> None:
+    """The C function fills rows that a comparison with the argument has made."""
+
+    def f(x: np.ndarray) -> np.ndarray:
+        rows = (x > 0).astype(np.int32)
+        _sparsetools.expandptr(2, np.array([0, 2, 3], np.int32), rows)
+        return np.sum(x[rows] * np.array([1.0, 2.0, 3.0]))
+
+    x = np.array([1.0, 2.0, 3.0])
+    _, tape = wg.trace(f, x)
+    compiled = wg.compile(wg.grad(f), strict=True)
+    for y in (x, 2 * x):
+        assert tape.play(y) == f(y)
+        np.testing.assert_array_equal(compiled(y), [3.0, 3.0, 0.0])
+    with pytest.raises(wg.StaleTapeError):
+        tape.play(-x)
+    np.testing.assert_array_equal(compiled(-x), [3.0, 3.0, 0.0])
+
+
+def test_a_sparse_matrix_without_its_zeros_is_compiled() -> None:
+    """SciPy fills new arrays, made in the shape of arrays that a mask has chosen."""
+    rows, columns = np.array([0, 1, 1, 2, 0, 2]), np.array([0, 1, 1, 2, 2, 1])
+
+    def f(x: np.ndarray) -> np.ndarray:
+        a = scipy.sparse.coo_matrix((x, (rows, columns)), shape=(3, 3))
+        a.eliminate_zeros()
+        return np.sum(a.tocsr() @ np.array([1.0, 2.0, 3.0]))
+
+    compiled = wg.compile(wg.grad(f), strict=True)
+    for zeros in ([], [3], [], [0, 5], [1]):
+        x = np.arange(1.0, 7.0)
+        x[zeros] = 0
+        expected = np.where(x, [1.0, 2.0, 2.0, 3.0, 3.0, 2.0], 0.0)
+        np.testing.assert_array_equal(compiled(x), expected)
 
 
 def test_a_written_argument_in_fortran_order_is_shown_in_that_order() -> None:

@@ -314,7 +314,7 @@ def opaque(
     things = (*args, *kwargs.values()) if owner is None else (*args, *kwargs.values(), owner)
     if _asks_numbers(fn):
         things = tuple([a for a in things if not _has_no_number(a)])
-    functions: list[Any] = []
+    functions, guarded = list[Any](), list[tuple[np.ndarray, np.ndarray]]()
     why, find = "", traced_in if standin is None else _find_traced  # the first decides for a stand-in
     try:
         for value in find(recording, things, functions):
@@ -322,10 +322,11 @@ def opaque(
             if slot is None or is_inexact(value):
                 why = STRING if slot is None and isinstance(value, (str, bytes)) else "a traced value reaches it"
                 break
-            if _is_blank(recording, slot):  # uninitialised: it will be filled from guarded values
+            if _is_blank(recording, slot):  # it will be filled from guarded values
                 SHADOW.pop(id(value), None)
             else:
-                guard(recording, np.asarray, value, slot)
+                guard(recording, np.array, value, slot)
+                guarded += [(value, np.array(value))] if recording.keep and type(value) is np.ndarray else []
     except TooLarge:
         why = f"its arguments refer to more than {MAX_SEARCHED} objects, too many to search"
     if not why and _functions_read_traced(recording, functions, things):
@@ -337,15 +338,19 @@ def opaque(
     if why:
         refuse_or_survey(recording, fn, why, args)
     call = run or fn
-    return run_watching_writes(
+    made = run_watching_writes(
         recording, partial(run_outside_turn, recording, call) if may_wait_for_threads(fn) else call, args, kwargs
     )
+    for array, before in guarded:
+        if not same_numbers(array, before):  # what it wrote follows from guarded values
+            recording.memory.put(recording.memory.join(array), array, array.copy(), None)
+    return made
 
 
 def _is_blank(recording: Recording, slot: int) -> bool:
-    """Whether a value is an uninitialised array from `np.empty_like`."""
+    """Whether a value is a new array, in which there are no numbers of another one."""
     entry = recording.entries[slot]
-    return entry is not None and getattr(entry[0], "fn", None) is np.empty_like
+    return entry is not None and getattr(entry[0], "fn", None) in (np.empty_like, np.zeros_like)
 
 
 def guarded(f: Any, owner: Any = None) -> Callable[..., Any]:
