@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import builtins
 import types
 from functools import partial
@@ -13,6 +14,7 @@ from wengert.hooks.policy import Decision, Kind, decides_type, native_call, opaq
 from wengert.hooks.search import CARRIER_TYPES, opaque
 from wengert.hooks.standins.containers import taken
 from wengert.recording.recording import STATE
+from wengert.recording.trace_state import note_born
 from wengert.rulebook.registry import rules
 from wengert.values.names import is_heap_type, lookup, runs_python
 
@@ -120,14 +122,25 @@ def instantiate(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
 def build_class(body: types.FunctionType, name: str, /, *bases: Any, **options: Any) -> Any:
     """Stand in for `__build_class__`, which a class statement calls."""
     _prepare_all((*bases, *options.values()))
-    return builtins.__build_class__(body, name, *bases, **options)
+    return _noted(builtins.__build_class__(body, name, *bases, **options))
 
 
 def make_class(make: Any, meta: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Stand in for `type.__call__(meta, ...)` or `type.__new__(meta, ...)`."""
     if len(args) == 3 and isinstance(args[1], tuple) and isinstance(args[2], dict):
         _prepare_all((*args[1], *args[2].values()))
+        return _noted(make(meta, *args, **kwargs))
     return make(meta, *args, **kwargs)
+
+
+def _noted(made: Any) -> Any:
+    """Note a class that the trace has made, and return it; a metaclass with a `__new__` may return an older one."""
+    if STATE.recording is not None and lookup(type(made), "__new__") in _MAKERS_OF_CLASSES:
+        note_born(made)
+    return made
+
+
+_MAKERS_OF_CLASSES = [lookup(meta, "__new__") for meta in (type, abc.ABCMeta)]
 
 
 def _prepare_all(things: tuple[Any, ...]) -> None:

@@ -34,8 +34,8 @@ of_values: dict[type, set[str]] = {}
 """Such attributes of arrays and numbers, which stay as they are."""
 exchanged: list[tuple[types.FunctionType, types.CodeType, types.CodeType]] = []
 """Functions, what they run otherwise, and what they run now."""
-_born: dict[int, tuple[weakref.ref[types.FunctionType], types.CodeType]] = {}
-"""Functions that were made by instrumented code, and that may be gone before the trace ends."""
+_born: dict[int, tuple[weakref.ref[Any], types.CodeType | None]] = {}
+"""Functions with their own code, and classes, that instrumented code made; they may be gone before the trace ends."""
 _replaced: list[tuple[type, str, Any, Any]] = []
 """Classes, names, what stood there, and what stands there now."""
 
@@ -55,16 +55,16 @@ def exchange(f: types.FunctionType, own: types.CodeType, twin: types.CodeType) -
         recording.reads.entered(f, own)
 
 
-def note_born(f: types.FunctionType, code: types.CodeType) -> None:
-    """Remember the code that `f`, which was made with a twin's code, runs from `give_back` on."""
-    forget: Any = functools.partial(_born.pop, id(f))  # the reference is the default
-    _born[id(f)] = weakref.ref(f, forget), code
+def note_born(made: Any, code: types.CodeType | None = None) -> None:
+    """Remember a class, or a function made with a twin's code, which runs its own `code` from `give_back` on."""
+    forget: Any = functools.partial(_born.pop, id(made))  # the reference is the default
+    _born[id(made)] = weakref.ref(made, forget), code
 
 
-def is_born(f: Any) -> bool:
-    """Whether a function was made by a trace, and with a twin's code."""
-    found = _born.get(id(f))
-    return found is not None and found[0]() is f
+def is_born(thing: Any) -> bool:
+    """Whether a trace made this class, or this function with a twin's code."""
+    found = _born.get(id(thing))
+    return found is not None and found[0]() is thing
 
 
 def give_back() -> None:
@@ -81,7 +81,7 @@ def give_back() -> None:
     if _born:
         for reference, code in [*_born.values()]:
             born = reference()
-            if born is not None and original(born.__code__) is code:
+            if code is not None and born is not None and original(born.__code__) is code:
                 born.__code__ = code
         _born.clear()
 

@@ -32,7 +32,7 @@ from wengert.errors import NotCompiledError
 from wengert.recording.primitives import primitive_of
 from wengert.recording.recording import Recording, users_line
 from wengert.recording.slots import slot_of
-from wengert.recording.trace_state import prepared
+from wengert.recording.trace_state import is_born, prepared
 from wengert.values.functional import WHOLE
 from wengert.values.names import is_heap_type
 
@@ -310,7 +310,7 @@ class Guards:
             self.add_final_guard(f"{self._registrations} or ({' and '.join(self._abc_answers)})")
         for cls in [*prepared.values()]:
             for base in cls.__mro__ or ():
-                if is_heap_type(base) and belongs_to_user(base):
+                if is_heap_type(base) and belongs_to_user(base) and not is_born(base):
                     self._guard_class(base)
 
     def _guard_class(self, cls: Any) -> None:

@@ -265,7 +265,7 @@ class Reads(Endings):
             self.give_up(f"it reads .{name}, whose descriptor {type(raw).__name__} may have state")
 
     def _class_attribute(self, cls: Any, name: str, value: Any) -> Any:
-        if not belongs_to_user(cls):
+        if not belongs_to_user(cls) or is_born(cls):
             return value
         if issubclass(type(cls), enum.EnumType) and _is_enum_internal(self, cls, name, value):
             return value
@@ -296,7 +296,8 @@ class Reads(Endings):
         return meta if is_of_user and (own[1] is None or hasattr(type(meta[0]), "__set__")) else own
 
     def _read_class_data(self, owner: Any, name: str, value: Any) -> Any:
-        return self.read(value, f"{self.namespace(owner)}[{name!r}]") if belongs_to_user(owner) else value
+        is_outside = belongs_to_user(owner) and not is_born(owner)
+        return self.read(value, f"{self.namespace(owner)}[{name!r}]") if is_outside else value
 
     def array_attribute(self, array: np.ndarray, name: str, value: Any) -> Any:
         """Guard an attribute of an array from outside that tells of its memory."""

@@ -193,7 +193,7 @@ def _refused_function(f: types.FunctionType, inside: bool) -> str | None:
     home = top_package(module)
     if is_engine_code(f.__code__):
         return None
-    if is_library_namespace(f.__globals__) and (inside or home not in LIBRARY_ONLY or f in _OF_INSPECT):
+    if is_library_namespace(f.__globals__) and (inside or home not in LIBRARY_ONLY or _is_without_state(f)):
         looks_up = home == "pathlib" and "Path" in f.__qualname__ and f.__name__ not in _OF_PATHS
         is_refused = module.startswith(_RANDOM_MODULES) or _has_side_effects(f.__name__, inside) or looks_up
         return f"it calls {f.__qualname__}" if is_refused else None
@@ -205,6 +205,11 @@ _OF_INSPECT = Functions(
     *[f for t in (inspect.Signature, inspect.Parameter, inspect.BoundArguments) for f in vars(t).values()],
 )  # fmt: skip
 """Functions of `inspect` that read nothing but the class of an argument, and methods of signatures."""
+
+
+def _is_without_state(f: types.FunctionType) -> bool:
+    """Whether a function of LIBRARY_ONLY reads no state of its module; decorators of dataclasses do not."""
+    return f in _OF_INSPECT or f.__qualname__.partition(".")[0] == "recursive_repr"
 
 
 def _has_side_effects(name: str, inside: bool) -> bool:
