@@ -40,6 +40,23 @@ def exceptions_in_every_clause(x):
 
 
 @program(1.3)
+def exceptions_that_call_the_init_of_their_base(x):
+    total = 0.0
+    for base in (RuntimeError, ValueError, KeyError, ArithmeticError, OSError, StopIteration, UserWarning):
+
+        class Failed(base):
+            def __init__(self, residual, n):
+                super().__init__(f"residual {residual:.3e} after {n} steps", residual)
+                self.residual = residual
+
+        try:
+            raise Failed(x * x, 3)
+        except base as error:
+            total += error.residual * len(str(error)) + error.args[1]
+    return total
+
+
+@program(1.3)
 def nested_and_chained_exceptions(x):
     try:
         try:

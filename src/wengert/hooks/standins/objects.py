@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import contextvars
 import functools
 import queue
@@ -41,8 +42,15 @@ def _of_descriptor(f: Any) -> Decision | None:
     return native_call("The descriptor binds, or reads and writes a slot, and runs no code.") if is_binding else None
 
 
+_EXCEPTIONS = [
+    cls
+    for cls in vars(builtins).values()
+    if isinstance(cls, type) and issubclass(cls, BaseException) and not issubclass(cls, BaseExceptionGroup)
+]  # each of them has an `__init__` of its own, which `super().__init__(...)` finds; those of groups call tests
+
+
 @decides_unbound(
-    object, type, BaseException, Exception, types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType
+    object, type, *_EXCEPTIONS, types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType
 )  # fmt: skip
 def _of_basic_class(f: Any) -> Decision:
     return native_call(MOVES)
