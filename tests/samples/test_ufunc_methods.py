@@ -59,6 +59,25 @@ def test_at_of_one_argument(ufunc: np.ufunc, key: Any) -> None:
     assert gradient_outcome(Sample(at(ufunc, key), (values(4),), {}), (0,)) == "right"
 
 
+@pytest.mark.parametrize("ufunc", [np.add, np.subtract, np.multiply])
+@pytest.mark.parametrize("key", [[0, 9], np.array([0, 9]), np.array([0, 1, 2]), 1.5, (0, 0)], ids=str)
+def test_at_raises_the_error_of_numpy(ufunc: np.ufunc, key: Any) -> None:
+    errors = []
+
+    def f(x: Any) -> Any:
+        y = x * 1.5
+        try:
+            ufunc.at(y, key, x[:2])
+        except (IndexError, ValueError) as error:
+            errors.append((type(error), str(error)))
+        return np.sum(y)
+
+    f(values(4))
+    wg.grad(f)(values(4))
+    assert len(errors) == 2
+    assert errors[0] == errors[1]
+
+
 def test_at_on_a_view_is_seen_by_its_owner() -> None:
     def f(x: Any, b: Any) -> Any:
         y = x.copy()

@@ -111,17 +111,26 @@ def _at(f: Any, ufunc: np.ufunc, a: Any, indices: Any, /, *operands: Any) -> Any
         if isinstance(a, np.ndarray):
             recording.memory.before_write(a, ..., len(recording.entries))
         return run_watching_writes(recording, f, (a, indices, *operands), {})
+    try:
+        _record_at(recording, ufunc, a, indices, operands)
+    except (IndexError, TypeError, ValueError):
+        f(np.array(a), indices, *operands)  # NumPy's own error, unless the array is read-only
+        raise
+
+
+def _record_at(recording: Recording, ufunc: np.ufunc, a: np.ndarray, indices: Any, operands: tuple[Any, ...]) -> None:
+    """Do and record `ufunc.at(a, indices, *operands)`."""
     operands = tuple([as_array(b) if type(b) is list and holds_traced(b) else b for b in operands])
     if ufunc in (np.add, np.subtract):
         term = operands[0] if ufunc is np.add else as_traced(np.negative)(operands[0])
-        return _add_at(recording, a, indices, term)
+        _add_at(recording, a, indices, term)
+        return
     for part in indices if type(indices) is tuple else (indices,):
         slot = slot_of(recording, part)
         if recording.keep and slot is not None:
             guard(recording, np.asarray, part, slot)  # the rounds depend on which indices are repeated
     for key, parts in _rounds(a, indices, operands):
         record_store(a, key, as_traced(ufunc)(as_traced(operator.getitem)(a, key), *parts))
-    return None
 
 
 def _add_at(recording: Recording, a: np.ndarray, indices: Any, term: Any) -> None:
@@ -129,13 +138,14 @@ def _add_at(recording: Recording, a: np.ndarray, indices: Any, term: Any) -> Non
     parts = indices if type(indices) is tuple else (indices,)
     known = len(parts) == a.ndim and all([_is_integers(part) and slot_of(recording, part) is None for part in parts])
     if not known:
-        return record_store(a, ..., as_traced(additem)(a, indices, term))
+        record_store(a, ..., as_traced(additem)(a, indices, term))
+        return
     places = _flat_indices(a.shape, parts)
     named, inverse = np.unique(places, return_inverse=True)
     key = np.unravel_index(named, a.shape)
     spread = as_traced(np.broadcast_to)(term, places.shape) if np.shape(term) != places.shape else term
     old = as_traced(operator.getitem)(a, key)
-    return record_store(a, key, as_traced(additem)(old, inverse.reshape(places.shape), spread))
+    record_store(a, key, as_traced(additem)(old, inverse.reshape(places.shape), spread))
 
 
 def _is_integers(part: Any) -> bool:
