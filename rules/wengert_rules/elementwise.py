@@ -60,8 +60,8 @@ def push_true_divide(tangents, y, a, b):
     """(ȧ - y ḃ)/b in one expression, for which NumPy takes one array, where the sum of partials takes three."""
     a_dot, b_dot = tangents
     if b_dot is None:
-        return a_dot / b
-    return -b_dot * y / b if a_dot is None else (-b_dot * y + a_dot) / b
+        return np.true_divide(a_dot, b)  # Python's floats raise where b is 0
+    return np.true_divide(-b_dot * y if a_dot is None else -b_dot * y + a_dot, b)
 
 
 @partials(np.remainder, np.fmod, operator.mod, math.fmod, math.remainder)
@@ -139,7 +139,7 @@ def less_one(b, a):
     return b - (counts | (np.absolute(a) > SMALLEST))
 
 
-@partials(np.power, np.float_power, operator.pow, pow, math.pow)
+@partials(operator.pow, pow)
 def power(y, a, b):
     """∂y/∂a = b aᵇ⁻¹, and 0 for b = 0;  ∂y/∂b = y log a, and 0 where the base has no logarithm.
 
@@ -148,6 +148,14 @@ def power(y, a, b):
     base = np.where(a == 0, 1.0, on_plane(a)) if np.iscomplexobj(y) else np.where(a > 0, a, 1.0)
     below = less_one(b, a) if np.ndim(y) else b - (1 if b != 0 or abs(a) > SMALLEST else 0)
     return b * a**below, y * np.log(base)
+
+
+@partials(np.power, np.float_power, math.pow)
+def power_of_numpy(y, a, b):
+    """As `power`. Of a negative float of Python's, `**` gives a complex number, and `np.power` nan, as y is."""
+    base = np.where(a == 0, 1.0, on_plane(a)) if np.iscomplexobj(y) else np.where(a > 0, a, 1.0)
+    below = less_one(b, a) if np.ndim(y) else b - (1 if b != 0 or abs(a) > SMALLEST else 0)
+    return b * (a**below if np.ndim(y) else np.power(a, below)), y * np.log(base)
 
 
 @partials(np.absolute, np.fabs, operator.abs, abs, math.fabs)

@@ -339,7 +339,7 @@ class _Tangents:
             made, dot = self.name(), self.name()
             self.line(f"{made}, {dot} = {both}(({values},), ({', '.join([str(d) for _, d in pairs])},))")
             return made, dot if moves else None
-        if rule.kind == "constant" or self.is_flat(rule):
+        if rule.kind == "constant" or not any(mask) or self.is_flat(rule):
             return f"{self.cell('function', fn)}({values})", None
         made, dot = self.name(), self.name()
         self.line(f"{made} = {self.cell('function', fn)}({values})")

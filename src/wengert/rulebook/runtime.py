@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -120,8 +121,19 @@ def retrying(call: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function `(error, *args)` that calls `call` with NumPy's floats for Python's, or raises `error`."""
 
     def retry(error: ArithmeticError, *args: Any, **static: Any) -> Any:
-        if not any(type(a) is float for a in args):
+        if not any(type(a) in _REAL for a in args):
             raise error
-        return call(*[np.float64(a) if type(a) is float else a for a in args], **static)
+        return call(*[_numpy_float(a) if type(a) in _REAL else a for a in args], **static)
 
     return retry
+
+
+_REAL = {float, int, bool}
+
+
+def _numpy_float(number: Any) -> Any:
+    """Return NumPy's float nearest to a number: infinity for an integer beyond all floats."""
+    try:
+        return np.float64(number)
+    except OverflowError:
+        return np.float64(math.copysign(math.inf, number))
