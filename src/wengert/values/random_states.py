@@ -5,6 +5,7 @@ Neither module is imported before it is needed: NumPy's takes a tenth of a first
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from typing import Any
 
@@ -40,7 +41,24 @@ def random_state(rng: Any) -> Any:
     """Return the state of a generator."""
     if hasattr(rng, "getstate"):  # one of Python's
         return rng.getstate()
-    return rng.bit_generator.state if isinstance(rng, np.random.Generator) else rng.get_state(legacy=False)
+    return rng.bit_generator.state if isinstance(rng, np.random.Generator) else _legacy_state(rng)
+
+
+_last_read: dict[str, tuple[Any, bytes, Any]] = {}
+"""The last generator whose state was read, its memory then, and the state."""
+
+
+def _legacy_state(rng: Any) -> Any:
+    """Return the state of a RandomState; if its memory is as before, the same object, since NumPy takes 0.1 ms."""
+    memory = b"".join([
+        ctypes.string_at(id(part) + object.__basicsize__, type(part).__basicsize__ - object.__basicsize__)
+        for part in (rng, rng._bit_generator)
+    ])  # fmt: skip
+    known, before, state = _last_read.get("last", (None, b"", None))
+    if known is not rng or before != memory:
+        state = rng.get_state(legacy=False)
+        _last_read["last"] = rng, memory, state
+    return state
 
 
 def set_random_state(rng: Any, state: Any) -> None:
@@ -55,6 +73,8 @@ def set_random_state(rng: Any, state: Any) -> None:
 
 def is_same_state(a: Any, b: Any) -> bool:
     """Whether two states of a generator are the same."""
+    if a is b:
+        return True
     if isinstance(a, dict):
         return all(is_same_state(a[key], b[key]) for key in a)
     return np.array_equal(a, b) if isinstance(a, np.ndarray) else bool(a == b)
