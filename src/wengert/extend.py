@@ -71,7 +71,6 @@ if TYPE_CHECKING:
     from wengert.api.jacobians import jacobian
     from wengert.api.native_functions import kernel, native_function, not_native
     from wengert.api.partial_results import partly_known
-    from wengert.api.reachable_state import undoing
     from wengert.api.stationary import minimum, with_value
     from wengert.hooks.solver_callbacks import as_written, directly, is_traced, order, unseen
 
@@ -145,7 +144,6 @@ __all__ = [
     "stopped",
     "sumprod",
     "times",
-    "undoing",
     "unseen",
     "unthunk",
     "vjp_rule",
@@ -156,7 +154,6 @@ __all__ = [
 _HOMES = {
     "integral_by_code": "wengert.api.compiled_integrals",
     "on_examples": "wengert.api.examples",
-    "undoing": "wengert.api.reachable_state",
     "grad": "wengert.api.gradient",
     "followed": "wengert.api.implicit",
     "Tolerance": "wengert.api.integral",

@@ -375,6 +375,28 @@ def test_the_right_hand_side_runs_once_more(method: str) -> None:
     assert traced.calls <= plain.calls + 1
 
 
+@pytest.mark.parametrize("method", ["RK45", "LSODA"])
+def test_the_right_hand_side_that_keeps_a_matrix_runs_thrice_more(method: str) -> None:
+    """Two traces find that it changes something in the first call alone; the third computes all stages."""
+    kept: dict[str, Any] = {}
+
+    def rates(t, y, k):
+        if "A" not in kept:
+            kept["A"] = np.array([[0.0, 1.0], [-k, 0.0]])
+        return kept["A"] @ y
+
+    def f(k):
+        kept.clear()
+        return integrate.solve_ivp(rates, (0.0, 2.0), [1.0, 0.0], method, args=(k,), rtol=1e-6, atol=1e-8).y[:, -1]
+
+    with Counted(rates) as plain:
+        f(2.0)
+    with Counted(rates) as traced:
+        slopes = wg.jacobian(f)(2.0)
+    assert traced.calls <= plain.calls + 3
+    np.testing.assert_allclose(slopes[0], -2.0 * np.sin(2.0 * np.sqrt(2.0)) / (2 * np.sqrt(2.0)), rtol=1e-4)
+
+
 def two_levels(t, y, p):
     """Schrödinger's equation of two levels in a field."""
     field = p[1] * np.cos(p[2] * t)

@@ -15,7 +15,6 @@ import numpy as np
 from wengert.api.closed_programs import result_without_effects, with_outer_inputs
 from wengert.api.examples import MOST_BRANCHES, marked_program
 from wengert.api.gradient import vjp_of_call
-from wengert.api.reachable_state import State
 from wengert.api.tangents import jvp_of_call
 from wengert.api.taping import trace
 from wengert.batching.axes import Shared
@@ -23,6 +22,7 @@ from wengert.batching.example import Program, as_outer_variables
 from wengert.compiling.optimising import optimised
 from wengert.errors import NoPathWarning, NotNativeError, StaleTapeError, WengertError
 from wengert.hooks.classes import as_traced
+from wengert.hooks.reachable_state import State
 from wengert.recording.recording import silent
 from wengert.recording.session import active_recording
 from wengert.tape.ops import Constant, Variable, mkcall, value_of, with_variables

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.api.reachable_state import State
 from wengert.batching.example import Program
 from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.errors import NotNativeError
 from wengert.hooks.classes import as_traced
+from wengert.hooks.reachable_state import State
 from wengert.recording.session import active_recording
 from wengert.tape.ops import Call, Constant, Input, with_variables
 from wengert.tape.tape import Tape

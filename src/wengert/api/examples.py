@@ -13,12 +13,12 @@ import numpy as np
 from wengert.api.batch_calls import BatchCall, called_by_code
 from wengert.api.example_code import Kept, ProgramCode, code_for
 from wengert.api.example_products import JacobianProducts, PointProducts
-from wengert.api.reachable_state import State
 from wengert.api.tangents import jvp_of_call
 from wengert.batching.axes import Examples, repeat_for_examples
 from wengert.batching.example import Program, ProgramInput, as_outer_variables, trace_program
 from wengert.batching.play import DiffersError, play_batched
 from wengert.errors import NoBatchingRuleWarning, NoPathWarning, WengertError
+from wengert.hooks.reachable_state import State
 from wengert.hooks.solver_callbacks import is_traced, order, unseen
 from wengert.recording.recording import Recording, calling
 from wengert.recording.session import active_recording
@@ -297,6 +297,8 @@ def on_examples(f: Callable[..., Any], *example: Any) -> OnExamples | None:
                [ 9., 16.]])
     """
     program, state = program_of(f, *example)
+    if program is None:
+        program, state = program_of_second_call(f, state, *example)
     return None if program is None else OnExamples(f, program, active_recording(), state)
 
 
@@ -304,6 +306,20 @@ def program_of(f: Callable[..., Any], *example: Any) -> tuple[Program | None, St
     """Trace the program of a function on an example; None if it fails alone, or changes its state, the second value."""
     state = State(f)
     return marked_program(f, [Examples(np.array([part], float)) for part in example], {}, state), state
+
+
+def program_of_second_call(f: Callable[..., Any], before: State, *example: Any) -> tuple[Program | None, State]:
+    """Trace the program of a function that keeps what its first call computes: that call is traced like the user's."""
+    call = calling(active_recording())
+    try:
+        call(f, *[call(np.copy, part) if isinstance(part, np.ndarray) else part for part in example])
+    except Exception:
+        before.is_put_back()
+        return None, before
+    program, state = program_of(f, *example)
+    if program is None:
+        before.is_put_back()
+    return program, state
 
 
 def marked_program(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], state: State) -> Program | None:

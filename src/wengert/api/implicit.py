@@ -17,7 +17,8 @@ from wengert.api.jacobians import jacobian as jacobian_of
 from wengert.api.parameters import ravel, stop_gradient
 from wengert.api.tangents import jvp_of_call
 from wengert.errors import ArgumentError, NoDerivativeError, NotConvergedWarning
-from wengert.hooks.solver_callbacks import is_traced, order, refuse_written, saved_arrays, unseen
+from wengert.hooks.solver_callbacks import is_traced, order, unseen
+from wengert.hooks.solver_effects import SolverEffects
 from wengert.recording.recording import users_line
 from wengert.values import signatures
 from wengert.values.callables import callable_name
@@ -76,12 +77,16 @@ def implicit(
     check_function(implicit, residual, "(residual, x)")
     if solution is None:
         return functools.partial(_decorate_solver, residual, jacobian)
-    if callable(solution):
-        saved = saved_arrays(residual, args)
-        x = unseen(solution, *args)
-        refuse_written(saved, solution)
-    else:
+    with SolverEffects(residual, solution, args, jacobian) as effects:
         x = solution
+        if callable(solution):
+            x = unseen(solution, *args)
+            effects.refuse_written(solution)
+        return _with_derivative(residual, x, args, jacobian)
+
+
+def _with_derivative(residual: Any, x: Any, args: Any, jacobian: Any) -> Any:
+    """Return the solution x with its derivative; it may be a container."""
     r, matrix = residual, jacobian
     if args:
         r = lambda x: residual(x, *args)  # noqa: E731

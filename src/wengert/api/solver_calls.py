@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import sys
 import threading
@@ -23,13 +24,13 @@ from wengert.api.called_functions import (
 )
 from wengert.api.closed_programs import are_equal
 from wengert.api.partial_results import partly_known
-from wengert.api.reachable_state import State
 from wengert.compiling.watched.call_hooks import why_not_repeated
 from wengert.compiling.watched.outer_reads import not_native
 from wengert.compiling.watched.refused_calls import public_name
 from wengert.compiling.watched.trusted import is_user_function
 from wengert.errors import NotNativeError, StaleTapeError
 from wengert.hooks.classes import as_traced
+from wengert.hooks.reachable_state import State
 from wengert.hooks.solver_callbacks import unseen
 from wengert.recording.recording import calling
 from wengert.recording.session import active_recording
@@ -174,15 +175,21 @@ rules.declare_lastingly(lambda: non_differentiable(solver_result))
 
 def _observed(solver: Callable[..., Any], args: Any, kwargs: Any) -> tuple[Any, str]:
     """Run a solver as it is; return its result, and why it cannot run again, an empty string if it can."""
-    state = State((solver, args, kwargs))
+    state, changes = State((solver, args, kwargs)), list[bool]()
     args, kwargs = with_library_objects_copied((args, kwargs))
     watching: Any = active_recording()
+
+    def run(solver: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        found = solver(*args, **kwargs)
+        changes.append(state.is_changed(are_equal))  # which are put back after the run
+        return found
+
     with watching.reads.unwatched() as calls, redirect_stdout(NotedOutput()) as output:
-        found = unseen(solver, *args, **kwargs)
+        found = unseen(run, solver, args, kwargs)
     reasons = [
         f"a function that it calls {reason.removeprefix('it ')}" for f in calls if (reason := why_not_repeated(f))
     ]
-    if state.is_changed(are_equal):
+    if changes[0]:
         reasons.append("the function that it calls changes something outside")
     if output.is_written:
         reasons.append("it prints")
@@ -264,4 +271,6 @@ def unseen_again(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     def stop(leaf: Any, _: Any) -> Any:
         return leaf if watching is None or slot_of(watching, leaf) is None else call(stopped, leaf)
 
-    return rebuild(as_traced(f)(*args, **kwargs), stop)
+    effects = None if watching is None else watching.solver_effects
+    run = as_traced(f) if effects is None else functools.partial(effects.without, as_traced(f))
+    return rebuild(run(*args, **kwargs), stop)

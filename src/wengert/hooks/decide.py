@@ -41,6 +41,7 @@ from wengert.hooks.policy import (
 from wengert.hooks.readers import check_reader
 from wengert.hooks.search import function_of, guarded, opaque, search
 from wengert.hooks.solver_callbacks import reaches_traced, unseen
+from wengert.hooks.solver_effects import SolverEffects
 from wengert.hooks.standins.compiled import source_of
 from wengert.hooks.standins.functions import recorded, recorder
 from wengert.recording.primitives import Primitive, hashable, primitive_of
@@ -131,7 +132,8 @@ def _native_or_stand_in(standin: Callable[..., Any], f: Any, owner: Any = None) 
     def follow(*args: Any, **kwargs: Any) -> Any:
         site = STATE.site
         try:
-            return as_traced(standin)(*args, **kwargs)
+            with SolverEffects(args, kwargs):
+                return as_traced(standin)(*args, **kwargs)
         except NoDerivativeError as error:
             STATE.site = site
             raise error if STATE.recording is None else STATE.recording.refuse(error) from None

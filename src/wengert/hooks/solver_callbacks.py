@@ -6,17 +6,14 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import numpy as np
-
-from wengert.errors import NoDerivativeError, RefusedCallError
+from wengert.errors import NoDerivativeError
 from wengert.hooks.code_swap import copy_function
 from wengert.hooks.search import run_watching_writes
 from wengert.recording.pullback_reads import FarReach
 from wengert.recording.recording import STATE, Recording, silent
 from wengert.recording.slots import slot_of
 from wengert.recording.traced_search import TracedSearch
-from wengert.values.callables import callable_name
-from wengert.values.specs import is_inexact, same_numbers
+from wengert.values.specs import is_inexact
 from wengert.values.trees import leaves
 
 SPARE = 2
@@ -40,17 +37,21 @@ def unseen(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         9.0
     """
 
+    effects: Any = None
+
     def run(*reached: Any) -> Any:
         with silent():
-            return f(*args, **kwargs)
+            return f(*args, **kwargs) if effects is None else effects.without(f, *args, **kwargs)
 
     recording = STATE.recording
     if recording is None:
         return run()
     recording.caches.setdefault(unseen, {})  # a tape has constants that may be others for other values
-    arrays = FarReach((f, args, kwargs)).arrays  # f may write them; pullbacks read them as they are now
-    try:
-        return run_watching_writes(recording, run, tuple(arrays), {})
+    reach = FarReach((f, args, kwargs))
+    if reach.finds_user_code():
+        effects = recording.solver_effects
+    try:  # f may write into arrays; pullbacks read them as they are now
+        return run_watching_writes(recording, run, tuple(reach.arrays), {})
     except NoDerivativeError as error:
         raise recording.refuse(error) from None
 
@@ -74,29 +75,6 @@ def directly(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         1.0
     """
     return f(*args, **kwargs)
-
-
-Saved = list[tuple[np.ndarray, np.ndarray]]
-"""Arrays, each with a copy."""
-
-
-def saved_arrays(*things: Any) -> Saved:
-    """Return the traced arrays that are reachable from these things, each with a copy."""
-    recording = STATE.recording
-    if recording is None:
-        return []
-    arrays = FarReach(things).arrays
-    return [(a, a.copy()) for a in arrays if slot_of(recording, a) is not None]
-
-
-def refuse_written(saved: Saved, solver: Any) -> None:
-    """Refuse a solver that has written into one of these arrays. Errors: RefusedCallError."""
-    if STATE.recording is not None and not all([same_numbers(array, before) for array, before in saved]):
-        error = RefusedCallError(
-            f"the solver {callable_name(solver)} writes into an array that the residual reads, and wengert does not "
-            "trace solvers. Let it write into a copy: x = x.copy()."
-        )
-        raise STATE.recording.refuse(error)
 
 
 def as_written(f: Callable[..., Any]) -> Callable[..., Any]:

@@ -48,14 +48,18 @@ COMMON = {float, int, bool, complex, str, bytes, type(None), np.float64}
 class FarReach(Reach):
     """Snapshot of everything reachable from a function, also through global names and classes."""
 
-    def __init__(self, f: Any) -> None:
+    def __init__(self, f: Any, generators: Iterable[Any] = ()) -> None:
         self.classes: list[type] = []
         self.functions: list[types.FunctionType] = []
-        super().__init__((f,), ())
+        super().__init__((f,), generators)
 
     def held(self) -> list[Any]:
         """Return what all containers, cells and namespaces held at the call."""
         return [part for place in self._places for part in place.was]
+
+    def finds_user_code(self) -> bool:
+        """Whether any function is no library's."""
+        return not all([is_library(f.__module__) for f in self.functions])
 
     def _entered(self, parts: Iterable[Any]) -> Iterable[Any]:
         return [part for part in parts if type(part) not in COMMON]
@@ -117,7 +121,7 @@ class FarReach(Reach):
         found = [(name, space[name]) for name in read & space.keys()]
         held = [name for name, value in found if not isinstance(value, _FIXED)]
         if held:
-            self._places.append(_of_names(held, space.get, space.__setitem__, space.__delitem__))
+            self._places.append(of_names(held, space.get, space.__setitem__, space.__delitem__))
         for _, value in found:
             if not isinstance(value, types.ModuleType):
                 yield value
@@ -135,7 +139,7 @@ class FarReach(Reach):
             held = [name for name, value in space.items() if form_of(type(value)) or _is_value(value)]
             if held:
                 self._places.append(
-                    _of_names(held, space.get, lambda *item, of=base: type.__setattr__(of, *item), of_class(base))
+                    of_names(held, space.get, lambda *item, of=base: type.__setattr__(of, *item), of_class(base))
                 )
             for value in space.values():
                 yield value.fget if type(value) is property else getattr(value, "__func__", value)
@@ -261,20 +265,21 @@ def global_names_in(code: types.CodeType) -> frozenset[str]:
 
 _global_names: weakref.WeakKeyDictionary[types.CodeType, frozenset[str]] = weakref.WeakKeyDictionary()
 _READING_GLOBALS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
-_GONE = object()
+ABSENT = object()
+"""A mark in place of a value that is not there."""
 
 
-def _of_names(names: list[str], get: Any, store: Any, delete: Any) -> Contents:
+def of_names(names: list[str], get: Any, store: Any, delete: Any) -> Contents:
     """Global names or attributes of a class, which may be deleted meanwhile."""
 
     def read() -> list[Any]:
-        return [get(name, _GONE) for name in names]
+        return [get(name, ABSENT) for name in names]
 
     def write(values: Iterable[Any]) -> None:
         for name, value, now in zip(names, values, read(), strict=True):
-            if value is not _GONE:
+            if value is not ABSENT:
                 store(name, value)
-            elif now is not _GONE:
+            elif now is not ABSENT:
                 delete(name)
 
     return Contents(read, write, read())

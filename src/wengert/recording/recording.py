@@ -140,6 +140,7 @@ class Recording(MadeWhenRead):
         "rounded",
         "saved_shadow",
         "saved_state",
+        "solver_effects",
         "specs",
         "stopped",
         "stream",
@@ -183,6 +184,7 @@ class Recording(MadeWhenRead):
         self.reruns = False  # whether the reverse pass follows at once, so that a checkpoint may run again in it
         self.last_nondifferentiable: tuple[int, str, Site | None] = (-1, "", None)  # entries before it, name, site
         self.closure_slots = NOTHING  # the slots of what the function itself holds
+        self.solver_effects: Any = None  # of the functions given to the solver that a stand-in differentiates
         self.callees: Any = None  # what calls compiled code of functions inside of an uncompiled one
         self.reads: WatchedReads | None = None  # what the code reads from outside, where that is watched
         self.reverse: Any = None  # called in place of `reverse.walk.reverse`, to defer or to measure the reverse pass

@@ -17,7 +17,6 @@ from scipy import integrate
 from wengert.extend import (
     NoDerivativeError,
     NotConvergedWarning,
-    WengertWarning,
     as_written,
     chosen_adjoint,
     directly,
@@ -25,7 +24,6 @@ from wengert.extend import (
     order,
     stands_for,
     stopped,
-    undoing,
     unseen,
     with_value,
 )
@@ -99,7 +97,6 @@ def solve_ivp(*given: Any, **words: Any) -> Any:
     times = [start, *native.ts[1:-1].tolist(), end if found["success"] else native.ts[-1]]
     count = needed(call, found, native.ts[:-1]) + 1
     f = of_arrays(call["fun"], call["args"], y0)
-    undo = undoing(call["fun"], call["args"])
     tolerances, has_failed = (
         (float(np.max(call.get("rtol", 1e-3))), np.max(call.get("atol", 1e-6))),
         not found["success"],
@@ -118,7 +115,6 @@ def solve_ivp(*given: Any, **words: Any) -> Any:
         found["t"] = np.asarray(at)
     if call["dense_output"]:
         found["sol"] = Solution(native, path)
-    undone_by(undo)
     return found
 
 
@@ -209,7 +205,6 @@ def odeint(*given: Any, **words: Any) -> Any:
         call_on_constants, words = linear
         values = np.transpose(call_on_constants(values_along, y0, values=np.transpose(values), **words))
         return (values, details) if call["full_output"] else values
-    undo = None if is_pure else undoing(func, args, call["Dfun"])
     if (reached := unseen(rows_reached, values, details, at)) < len(at):
         formula = up_to(reached, call, of_arrays(f, args, y0))
     else:
@@ -227,8 +222,6 @@ def odeint(*given: Any, **words: Any) -> Any:
             formula = np.stack([y0, *[traced(t) for t in at[1:]]])
         if not unseen(is_near, formula, values, *tolerances):
             warn_of_inaccuracy()
-    if undo is not None:
-        undone_by(undo)
     values = with_value(values, formula)
     return (values, details) if call["full_output"] else values
 
@@ -261,18 +254,6 @@ def along_odeint(stages: Any, call: dict[str, Any], y0: Any, tolerances: tuple[A
     if path is None or not is_near(path.between(at), values, *tolerances):
         return *found, None
     return *found, (stages.passed_to, {"products": products, "at": LinearValues(path, at)})
-
-
-def undone_by(undo: Any) -> None:
-    """Undo the effects of other runs than SciPy's; warn if that cannot be."""
-    if not undo():
-        warnings.warn(
-            "the right-hand side stores values outside that depend on the inputs of the derivative. After the solution "
-            "they differ from those of a plain run, and their derivatives may be wrong. Do not use them, let the "
-            'function return new values alone, or call solve_ivp with method="RK45", which wengert traces step by step',
-            WengertWarning,
-            2,
-        )
 
 
 FINISHED = {"Integration successful.", "Nothing was done; the integration time was 0."}

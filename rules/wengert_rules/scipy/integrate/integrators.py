@@ -27,30 +27,33 @@ LEAST = 1e-13
 def integrated(self: Any, t: Any, step: Any = False, relax: Any = False) -> Any:
     if getattr(self._integrator, "solout", None) is not None:
         raise refusal("a function is passed to set_solout(), which would get plain numbers")
-    start, held, before = self.t, self._y, np.array(self._y)
-    unseen(native, self, t, step, relax)
-    end, after = with_value(self.t, t) if self.t == t else self.t, np.array(self._y)
-    formula = solved(self, start, end, before) if end != start else before
-    after = with_value(after, formula)
-    if self._y is held:  # lsoda writes into its array
-        held[...] = after
+    start, before = self.t, np.array(self._y)
+    reached, after, overwrites = unseen(native, self, t, step, relax)
+    end = with_value(reached, t) if reached == t else reached
+    after = with_value(after, before if end == start else solved(self, start, end, before, after))
+    if overwrites:
+        self._y[...] = after
     else:
         self._y = after
     self.t = end
     return self._y
 
 
-def native(self: Any, *args: Any) -> None:
-    """Integrate as SciPy does, with the code of the functions as it is written."""
-    functions = self.f, self.jac
+def native(self: Any, *args: Any) -> tuple[Any, np.ndarray, bool]:
+    """Integrate as SciPy does, with the code of the functions as it is written.
+
+    Return the time, the values, and whether they are in the array of those before, into which lsoda writes.
+    """
+    functions, held = (self.f, self.jac), self._y
     self.f, self.jac = map(as_written, functions)
     try:
         integrate.ode.integrate(self, *args)
+        return self.t, np.array(self._y), self._y is held
     finally:
         self.f, self.jac = functions
 
 
-def solved(self: Any, start: Any, end: Any, y: Any) -> Any:
+def solved(self: Any, start: Any, end: Any, y: Any, after: np.ndarray) -> Any:
     """The solution at the end by a method of solve_ivp, from y at the start on. Errors: NoDerivativeError."""
     integrator, f, args = self._integrator, self.f, self.f_params
     if isinstance(self, integrate.complex_ode):
@@ -65,7 +68,7 @@ def solved(self: Any, start: Any, end: Any, y: Any) -> Any:
     if found is None or not found.success:
         raise refusal("the right-hand side changes something or cannot be traced alone, or the solution is inaccurate")
     values = np.transpose(found.y)
-    if not unseen(is_near, values, [*values[:-1], in_pairs(self._y)], rtol, atol):
+    if not unseen(is_near, values, [*values[:-1], in_pairs(after)], rtol, atol):
         warn_of_inaccuracy()
     return in_complex(values[-1]) if is_complex else values[-1]
 

@@ -8,6 +8,7 @@ import types
 import warnings
 import weakref
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ from wengert.errors import NotNativeError
 from wengert.hooks.calls import resolve
 from wengert.hooks.classes import as_traced
 from wengert.hooks.decide import decide
+from wengert.hooks.solver_effects import SolverEffects
 from wengert.hooks.standins.compiled import is_of_numba, is_pure
 from wengert.hooks.standins.standard import getter_in_python
 from wengert.recording.primitives import primitive_of
@@ -217,16 +219,17 @@ def _watched_compiled(f: Any, reads: Reads) -> Callable[..., Any]:
 
 def _by_compiled_form(f: types.FunctionType, form: Callable[..., Any], reads: Reads) -> Callable[..., Any]:
     """Return the replacement of a function with a form for compiled functions; give up if that refuses the call."""
-    resolved = resolve(f, STATE.site)
+    resolved, is_solver = resolve(f, STATE.site), rules.standin_of(f) is not None
 
     def call(*args: Any, **kwargs: Any) -> Any:
         site = STATE.site
-        try:
-            return as_traced(form)(*args, **kwargs)
-        except NotNativeError as error:
-            STATE.site = site
-            reads.give_up(f"wg.compile does not support this call of {public_name(f)}: {error}")
-            return resolved(*args, **kwargs)
+        with SolverEffects(args, kwargs) if is_solver else nullcontext():
+            try:
+                return as_traced(form)(*args, **kwargs)
+            except NotNativeError as error:
+                STATE.site = site
+                reads.give_up(f"wg.compile does not support this call of {public_name(f)}: {error}")
+                return resolved(*args, **kwargs)
 
     return call
 
