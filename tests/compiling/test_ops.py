@@ -37,7 +37,7 @@ def functions_of(rows: Any) -> list[Any]:
         pytest.param(fn, row, id=f"{row.name}: {getattr(fn, '__name__', fn)}")
         for row in rows
         for fn in row.functions
-        if row.word is not None and fn not in (np.ndarray.copy, np.ndarray.clip, np.ndarray.round)
+        if row.word is not None and not isinstance(fn, type(np.ndarray.copy))  # of numbers
     ]
 
 

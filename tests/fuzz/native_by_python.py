@@ -17,6 +17,13 @@ def _without_dispatch(ufunc: np.ufunc, *args: Any) -> Any:
     return ufunc(*args[: ufunc.nin])
 
 
+def _as_memory(x: Any) -> Any:
+    """Return a number of NumPy's, or memory of floats: complex numbers are pairs of them."""
+    if type(x) is float:
+        return np.float64(x)
+    return x.view(float) if type(x) is np.ndarray and x.dtype == np.complex128 else x
+
+
 _INVERSES = ("sin", "cos", "tan", "sinh", "cosh", "tanh")
 
 
@@ -26,7 +33,7 @@ def interpret_program(program: TapeProgram) -> Any:
     native = interpret_source(source, "native", [], program.ufuncs)
 
     def run(*args: Any) -> Any:
-        failed, *numbers = native(*[np.float64(x) if type(x) is float else x for x in args])
+        failed, *numbers = native(*map(_as_memory, args))
         return failed, *map(float, numbers)
 
     return run

@@ -146,7 +146,7 @@ _ELEMENTWISE = (
     _exact("absolute", 1, np.absolute, operator.abs, abs, word="abs({0})"),
     _exact("fabs", 1, np.fabs, math.fabs, word="abs({0})"),
     _elementwise("positive", 1, np.positive, operator.pos, np.float64, word="{0}"),
-    _elementwise("conjugate", 1, np.conjugate, word="{0}"),  # of floats
+    _elementwise("conjugate", 1, np.conjugate, np.ndarray.conj, np.ndarray.conjugate, word="{0}"),  # of floats
     _elementwise("float", 1, float, word="{0}", cost=0),
     _elementwise("stopped", 1, functional.stopped, word="{0}"),
     _elementwise("square", 1, np.square, word="{0} * {0}", exact=True, cost=1),
@@ -377,6 +377,12 @@ _OF_ARRAYS = (
     OpInfo("getitem", (operator.getitem,)),
     OpInfo("setitem", (functional.setitem,)),
     OpInfo("additem", (functional.additem,)),
+    OpInfo("real", (np.real,)),
+    OpInfo("imag", (np.imag,)),
+    OpInfo("roll", (np.roll,)),
+    OpInfo("flip", (np.flip,)),
+    OpInfo("repeat", (np.repeat, np.ndarray.repeat)),
+    OpInfo("take_along_axis", (np.take_along_axis,)),
     OpInfo("take", (np.take, np.ndarray.take)),
     OpInfo("whole", (functional.whole,)),
     OpInfo("as_index", (functional.as_index,)),

@@ -26,6 +26,6 @@ EMITTERS: dict[str, Callable[..., Any]] = {
     "slogdet": small_matrices.emit_slogdet, "det": small_matrices.emit_det,
     "cumsum": sequences.emit_cumsum, "searchsorted": sequences.emit_searchsorted,
     "nonzero": sequences.emit_nonzero, "where": sequences.emit_nonzero, "flatnonzero": sequences.emit_flatnonzero,
-    "tolist": views.emit_list,
+    "tolist": views.emit_list, "real": views.emit_real_part, "imag": views.emit_real_part,
 }  # fmt: skip
 """Emitters of calls, by the name of the operation: (body, op, values of the arguments) -> value of the call."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.native.module import compile_source
-from wengert.compiling.native.values import Scalar
+from wengert.compiling.native.values import PartOf, Scalar, UnsupportedOp
 from wengert.compiling.native.whole import NativeTape
 from wengert.errors import NotNativeError
 from wengert.tape.interface import AnyRunningTape
@@ -55,6 +55,8 @@ class Callback:
 
     def _argument(self, source: Any, x: Any, places: Mapping[Op, str]) -> str:
         """Return the expression of an argument of the native code: a part of x, p or q."""
+        if isinstance(source, PartOf) or getattr(x, "is_complex", False):
+            raise UnsupportedOp("complex numbers that a callback reads")
         if isinstance(source, Input):
             return places[source]
         value = source.val if isinstance(source, Op) else source

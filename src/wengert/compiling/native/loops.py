@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from wengert.compiling.native.blocks import BlockLevel
+from wengert.compiling.native.complex_numbers import as_pair
 from wengert.compiling.native.values import (
     Affine,
+    ComplexPair,
     ComputedArray,
     Counter,
     KnownInts,
@@ -20,6 +23,8 @@ from wengert.compiling.native.values import (
     is_constant_table,
     is_known_whole,
     is_native_array,
+    is_of_complex,
+    real_parts,
 )
 from wengert.compiling.native.views import array_of_parts
 from wengert.compiling.ops import FLOAT_KIND
@@ -65,12 +70,13 @@ class _LoopEmitter:
         n, m = len(self.first_indices), self.loop.carried
         carried = self.carried = given[n : n + m]
         last = [self.last_result(x) for x in found[m:]]
-        passed = [self.copy_if_overwritten(x, c) for x, c in zip(found[:m], carried, strict=True)]
-        pairs = [self.pass_on(x, c) for x, c in zip(passed, carried, strict=True)]
-        if ends := [pair for pair in pairs if pair is not None]:
-            self.after.append(f"{', '.join([a for a, _ in ends])} = {', '.join([b for _, b in ends])}")
+        ends = [end for x, c in zip(found[:m], carried, strict=True) for end in self.ends_of(x, c)]
+        passed = [(self.copy_if_overwritten(x, c), c) for x, c in ends]
+        pairs = [self.pass_on(x, c) for x, c in passed]
+        if numbers := [pair for pair in pairs if pair is not None]:
+            self.after.append(f"{', '.join([a for a, _ in numbers])} = {', '.join([b for _, b in numbers])}")
         at = self.body.level.append_loop(self.head(), self.inner, self.before, self.after)
-        for x in (*carried, *last):
+        for x in itertools.chain(*map(real_parts, (*carried, *last))):
             if isinstance(x, Scalar):
                 self.body.level.slot_of_number[x.text] = at + 1
             else:
@@ -103,6 +109,8 @@ class _LoopEmitter:
 
     def outer_value(self, x: Any) -> Any:
         """Return a loop-invariant value as the body reads it."""
+        if isinstance(x, ComplexPair):
+            return ComplexPair(*map(self.outer_value, real_parts(x)))
         if isinstance(x, ComputedArray):
             return self.body.level.view(x)
         return x if not isinstance(x, tuple) or is_constant_table(x) else self.table_of(x)
@@ -112,14 +120,26 @@ class _LoopEmitter:
         ints = [x.array for x in parts if is_known_whole(x)]
         if len(ints) == len(parts) and len({x.shape for x in ints}) == 1:
             return KnownInts(np.stack(ints))
+        if any([isinstance(x, ComplexPair) for x in parts]):
+            pairs = [as_pair(self.body, x) for x in parts]
+            rows = zip(*map(real_parts, pairs), strict=True)
+            return ComplexPair(*map(self.table_of, rows))
         shapes = {x.shape if is_native_array(x) else () for x in parts}
         if len(shapes) != 1 or not all([is_native_array(x) or isinstance(x, Scalar) for x in parts]):
             raise UnsupportedOp("a tuple as a loop argument")
         return array_of_parts(self.body, parts)
 
     def carried_values(self) -> list[Any]:
-        firsts = enumerate(self.first_values)
-        return [self.carry(x, fills_carried_array(self.loop, k, self.first_indices)) for k, x in firsts]
+        return [
+            self.carry_all(x, fills_carried_array(self.loop, k, self.first_indices))
+            for k, x in enumerate(self.first_values)
+        ]
+
+    def carry_all(self, x: Any, is_overwritten: bool) -> Any:
+        """Return the variables of both parts of a complex carried value, or that of a real one."""
+        if not isinstance(x, ComplexPair) and not is_of_complex(x):
+            return self.carry(x, is_overwritten)
+        return ComplexPair(*[self.carry(part, is_overwritten) for part in real_parts(as_pair(self.body, x))])
 
     def carry(self, x: Any, is_overwritten: bool) -> Any:
         """Return the variable or memory of a carried value, set to its first value unless the loop overwrites that."""
@@ -141,13 +161,14 @@ class _LoopEmitter:
 
     def may_overwrite(self, x: Any) -> bool:
         """Whether the loop may write an array's memory: nothing else reads it."""
-        if isinstance(x, Splat) or sum([y is x for y in (*self.first_values, *self.outer_values)]) > 1:
+        given = [part for y in (*self.first_values, *self.outer_values) for part in real_parts(y)]
+        if isinstance(x, Splat) or sum([y is x for y in given]) > 1:
             return False
         if isinstance(x, ComputedArray):
             mine, memory, aliases = x.level is self.body.level, x.view and x.view.memory, x.aliases
         else:
             mine, memory, aliases = x.memory.owner is self.body.level and x.covers_memory, x.memory, x.memory.aliases
-        others = [y for y in (*self.first_values, *self.outer_values) if y is not x]
+        others = [y for y in given if y is not x]
         views = [y.view if isinstance(y, ComputedArray) else y for y in others]
         shared = [y for y in views if isinstance(y, View) and y.memory is memory]
         return mine and not shared and not self.body.read_after(aliases, self.op)
@@ -161,6 +182,8 @@ class _LoopEmitter:
 
     def last_result(self, x: Any) -> Any:
         """Return a result of the last iteration, which outlives the loop."""
+        if isinstance(x, ComplexPair) or is_of_complex(x):
+            return ComplexPair(*map(self.last_result, real_parts(as_pair(self.inner_body, x))))
         level = self.body.level
         x = self.inner_body.operand(x) if isinstance(x, KnownInts) else x
         if is_native_array(x):
@@ -176,6 +199,12 @@ class _LoopEmitter:
         self.before.append(f"{name} = 0.0")
         self.after.append(f"{name} = {x.text}")
         return Scalar(name)
+
+    def ends_of(self, x: Any, carried: Any) -> list[tuple[Any, Any]]:
+        """Return the next value of a carried variable, and that; of a complex one, both parts."""
+        if not isinstance(carried, ComplexPair):
+            return [(x, carried)]
+        return list(zip(real_parts(as_pair(self.inner_body, x)), real_parts(carried), strict=True))
 
     def copy_if_overwritten(self, x: Any, carried: Any) -> Any:
         """Return the next value of a carried variable, copied if its memory is about to change."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert.compiling.native.scipy_functions import c_address, c_name
 from wengert.compiling.native.source import TapeProgram
-from wengert.compiling.native.values import Scalar
+from wengert.compiling.native.values import Scalar, real_parts
 
 _TERMS = [f"({1 / math.factorial(k)!r} + r * {1 / math.factorial(k + 1)!r})" for k in range(0, 14, 2)]
 _ATANH = " + z * (".join([repr(2 / k) for k in range(3, 25, 2)]) + ")" * 10
@@ -72,12 +72,16 @@ def fast_tanh(x):
 def parameter_kinds(program: TapeProgram) -> list[str]:
     """Return the kinds of the parameters of `native`."""
     kinds = [_parameter_kind(source, x) for source, x in program.parameters.values()]
-    return kinds + ["WRITE" for _, x in program.results if not isinstance(x, Scalar)] + ["WRITE"] * bool(program.size)
+    views = [x for _, result in program.results if not isinstance(x := real_parts(result)[0], Scalar)]
+    kinds += ["WRITE_COMPLEX" if x.memory.is_complex else "WRITE" for x in views]
+    return kinds + ["WRITE"] * bool(program.size)
 
 
 def _parameter_kind(source: Any, x: Any) -> str:
     if isinstance(x, Scalar):
         return "NUMBER"
+    if x.is_complex:
+        return "COMPLEX"
     return "PLACES" if getattr(source, "dtype", None) == np.int64 else "READ"
 
 

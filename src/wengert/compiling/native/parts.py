@@ -195,10 +195,9 @@ def _allocates(op: Call) -> bool:
 
 
 def _is_of_other_dtype(value: Any) -> bool:
-    """Whether a value is complex, for example, which native code does not compute with."""
-    if not isinstance(value, (np.ndarray, np.generic)):
-        return type(value) is complex
-    return value.dtype.kind not in "biu" and value.dtype != np.float64
+    """Whether a value is of single precision, for example, which native code does not compute with."""
+    is_numpys = isinstance(value, (np.ndarray, np.generic))
+    return is_numpys and value.dtype.kind not in "biu" and value.dtype not in (np.float64, np.complex128)
 
 
 def _is_item(op: Call) -> bool:

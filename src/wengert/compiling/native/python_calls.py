@@ -15,7 +15,8 @@ from llvmlite import ir
 
 FLOAT, INT, BYTE, POINTER = ir.DoubleType(), ir.IntType(64), ir.IntType(8), ir.IntType(8).as_pointer()
 C_INT = ir.IntType(32)
-NUMBER, PLACES, WRITE = "NUMBER", "PLACES", "WRITE"  # kinds of parameters; READ is the fourth
+NUMBER, PLACES, WRITE = "NUMBER", "PLACES", "WRITE"  # kinds of parameters; READ is another
+COMPLEX, WRITE_COMPLEX = "COMPLEX", "WRITE_COMPLEX"  # memory of complex numbers, as pairs of floats
 
 HEAD = object.__basicsize__  # bytes of the head of each object; the last word of it is the type
 DATA, FLAGS, DTYPE = HEAD, HEAD + 48, HEAD + 40  # of an array, as NumPy's C interface defines them
@@ -133,8 +134,8 @@ class _Entry:
 
     def memory(self, x: Any, kind: str) -> Any:
         """Return the memory of an array."""
-        build, flags = self.builder, CONTIGUOUS | ALIGNED | (WRITEABLE if kind == WRITE else 0)
-        dtype = np.dtype(np.int64 if kind == PLACES else np.float64)
+        build, flags = self.builder, CONTIGUOUS | ALIGNED | (WRITEABLE if kind in (WRITE, WRITE_COMPLEX) else 0)
+        dtype = np.dtype({PLACES: np.int64, COMPLEX: np.complex128, WRITE_COMPLEX: np.complex128}.get(kind, np.float64))
         self.require(build.icmp_unsigned("==", self.part(x, HEAD - 8, POINTER), self.address(len(C_FUNCTIONS))))
         found = self.part(x, DTYPE, POINTER)
         self.require(build.icmp_signed("==", self.part(found, TYPE_NUMBER, C_INT), C_INT(dtype.num)))

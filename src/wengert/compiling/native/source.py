@@ -15,6 +15,7 @@ import numpy as np
 
 from wengert.compiling.native.array_ops import EMITTERS
 from wengert.compiling.native.blocks import BlockLevel
+from wengert.compiling.native.complex_numbers import complex_parameter, emit_complex, interleaved, takes_complex
 from wengert.compiling.native.expansion import emit_expansion, expansion
 from wengert.compiling.native.indices import EXACT, INT_WORDS, MOVES, check_elements, emit_whole
 from wengert.compiling.native.loops import emit_loop
@@ -24,6 +25,7 @@ from wengert.compiling.native.values import (
     INT_KIND,
     STORED_AS_FLOATS,
     Affine,
+    ComplexPair,
     ComputedArray,
     FlatMemory,
     KnownInts,
@@ -35,7 +37,9 @@ from wengert.compiling.native.values import (
     is_constant_table,
     is_known_whole,
     is_native_array,
+    is_of_complex,
     number_literal,
+    real_parts,
     splat_number,
 )
 from wengert.compiling.native.views import join_lists
@@ -83,6 +87,8 @@ class TapeProgram:
 
     def parameter(self, key: Any, source: Any, value: Any) -> Any:
         """Return an input or a constant as a parameter."""
+        if is_of_complex(value) and value.dtype == np.complex128 if hasattr(value, "dtype") else type(value) is complex:
+            return complex_parameter(self, key, source, value)
         if key not in self.parameters:
             name = f"a{len(self.parameters)}"
             if type(value) is np.ndarray and (value.dtype in (np.float64, np.bool_) or is_int_array(value)):
@@ -133,6 +139,8 @@ class TapeProgram:
     def number_or_memory(self, k: int, op: Op) -> Any:
         """Return the value of an op as a number, or as memory of the caller."""
         x = self.body.value(Variable(op))
+        if isinstance(x, ComplexPair):
+            return self.complex_result(k, op, x)
         if isinstance(x, tuple) or isinstance(op.val, (tuple, list, str, bytes)):
             raise UnsupportedOp("a result that is no float, integer or bool")
         dtype = np.asarray(op.val).dtype
@@ -143,19 +151,32 @@ class TapeProgram:
             return self.body.as_float(x)
         memory, kind = FlatMemory(op.val.size, f"o{k}"), BOOL_KIND if dtype == np.bool_ else FLOAT_KIND
         x = self.body.as_float(x) if kind == FLOAT_KIND else x
+        view = self.result_view(op, memory, kind)
+        return replace(view, memory=self.place_result(x, view))
+
+    def result_view(self, op: Op, memory: FlatMemory, kind: str = FLOAT_KIND) -> View:
+        """Return memory of the caller in the memory order of the recorded array."""
         flags, strides = op.val.flags, tuple(np.array(op.val.strides) // op.val.itemsize)
         if flags.f_contiguous and not flags.c_contiguous:
-            view = View(memory, Affine(0), strides, op.val.shape, kind)
-        elif flags.c_contiguous or self.any_order:
-            view = View.whole(memory, op.val.shape, kind)
-        else:
-            raise UnsupportedOp("a result array that is not contiguous")
-        return replace(view, memory=self.place_result(x, view))
+            return View(memory, Affine(0), strides, op.val.shape, kind)
+        if flags.c_contiguous or self.any_order:
+            return View.whole(memory, op.val.shape, kind)
+        raise UnsupportedOp("a result array that is not contiguous")
+
+    def complex_result(self, k: int, op: Op, x: ComplexPair) -> ComplexPair:
+        """Return a complex result as two numbers, or as views of memory of the caller."""
+        if not isinstance(op.val, np.ndarray):
+            return ComplexPair(*[part if isinstance(part, Scalar) else self.body.item(part) for part in real_parts(x)])
+        pair = interleaved(self.result_view(op, FlatMemory(2 * op.val.size, f"o{k}", is_complex=True)))
+        for part, view in zip(real_parts(x), real_parts(pair), strict=True):
+            self.place_result(part, view)
+        return pair
 
     def finite_sums(self, x: Any) -> list[str] | None:
         """Return names of numbers that are finite if a result is; None if a loop has to look at its elements."""
-        if isinstance(x, Scalar):
-            return [x.text]
+        if isinstance(real_parts(x)[0], Scalar):
+            return [part.text for part in real_parts(x)]
+        x = real_parts(x)[0]
         return [] if x.kind == BOOL_KIND else self.level.track_finite(x.memory)
 
     def place_result(self, x: Any, view: View) -> FlatMemory:
@@ -176,8 +197,9 @@ class TapeProgram:
         text = SourceText(self.level.count_nests() > NESTS_IN_LINE)
         self.level.write(text)
         self.functions = [f"def {name}{rest}" for rest, name in text.functions.items()]
-        numbers = [x.text for _, x in self.results if isinstance(x, Scalar)]
-        for (_, x), finite in zip(self.results, self.finite, strict=True):
+        firsts = [real_parts(x)[0] for _, x in self.results]
+        numbers = [part.text for _, x in self.results for part in real_parts(x) if isinstance(part, Scalar)]
+        for x, finite in zip(firsts, self.finite, strict=True):
             for name in finite or ():
                 text.line(f"if {name} - {name} != 0.0: return FAILED")
             if finite is None:
@@ -189,7 +211,7 @@ class TapeProgram:
                 text.line("if bad: return FAILED")
         self.size = text.size
         names = [x.name if isinstance(x, FlatMemory) else x.text for _, x in self.parameters.values()]
-        names += [x.memory.name for _, x in self.results if isinstance(x, View)]
+        names += [x.memory.name for x in firsts if isinstance(x, View)]
         names += ["w"] * bool(self.size)
         failed = f"FAILED = ({', '.join(['1', *(['0.0'] * len(numbers))])},)"
         parts = [f"    w{base} = w[{base}:{base + size}]" for base, size in text.sizes.items()]
@@ -232,10 +254,11 @@ class Body:
         for part in value if isinstance(value, tuple) else (value,):
             if isinstance(part, tuple) and not is_constant_table(part):
                 raise UnsupportedOp("nested tuples")
-            if isinstance(part, ComputedArray):
-                part.aliases.append((self, op.id))
-            elif isinstance(part, View):
-                part.memory.aliases.append((self, op.id))
+            for x in real_parts(part):
+                if isinstance(x, ComputedArray):
+                    x.aliases.append((self, op.id))
+                elif isinstance(x, View):
+                    x.memory.aliases.append((self, op.id))
 
     def value(self, x: Any) -> Any:
         """Return the native value of an argument of an op."""
@@ -268,6 +291,8 @@ class Body:
             raise UnsupportedOp(f"{callable_name(fn)} of a list")
         if isinstance(fn, Loop):
             return emit_loop(self, op, *args)
+        if takes_complex(op, args):
+            return emit_complex(self, op, args)
         if _is_int64(op.val) and info(fn).name in INT_WORDS and not (op.guard or op.kwargs or _counts_bools(op)):
             return emit_whole(self, op, fn, *args)
         operation = scalar_op(fn, len(args)) or self.scipy_op(fn, len(args))
@@ -394,7 +419,7 @@ class Body:
     def copy_parts_read_later(self, aliases: list[tuple[Any, int]], op: Call) -> bool:
         """Copy the parts of an array that are read after an op; return False if they are too many to copy."""
         later = [k for body, k in aliases if body is self and self.last[k] > op.id]
-        if any([isinstance(self.values[k], tuple) for k in later]) or len(later) > 2:
+        if any([isinstance(self.values[k], (tuple, ComplexPair)) for k in later]) or len(later) > 2:
             return False
         for k in later:
             part = self.values[k]

@@ -88,6 +88,7 @@ class Scalar:
 class FlatMemory:
     """Flat memory: the argument `name` of the native function, or a part of its workspace.
 
+    Complex numbers lie in it as pairs of floats if it `is_complex`.
     `home` is the BlockLevel of whose blocks `first` to `last` use a part of the workspace; `owner` is the BlockLevel
     that may overwrite it. `base` is the offset in the workspace.
     """
@@ -100,6 +101,7 @@ class FlatMemory:
     aliases: list[tuple[Any, int]] = field(default_factory=list)
     first: int = -1
     last: int = -1
+    is_complex: bool = False
 
     @property
     def text(self) -> str:
@@ -218,6 +220,22 @@ class Splat:
         return self.number.kind
 
 
+@dataclass(frozen=True, eq=False)
+class ComplexPair:
+    """A complex number or array: its real and its imaginary part."""
+
+    real: Any
+    imag: Any
+
+
+@dataclass(frozen=True)
+class PartOf:
+    """The `part` of a complex number, "real" or "imag", which is a parameter."""
+
+    op: Any
+    part: str
+
+
 @dataclass(frozen=True)
 class RowList:
     """A list of the rows of an array, or of the numbers in it."""
@@ -268,12 +286,22 @@ def number_literal(x: Any) -> Scalar:
     raise UnsupportedOp(f"the constant {in_line(repr(x))[:40]}")
 
 
+def is_of_complex(x: Any) -> bool:
+    """Whether a recorded value is a complex number or array."""
+    return isinstance(x, (complex, np.ndarray, np.generic)) and np.asarray(x).dtype.kind == "c"
+
+
+def real_parts(x: Any) -> tuple[Any, ...]:
+    """Return the two parts of a pair; other values as the only part."""
+    return (x.real, x.imag) if isinstance(x, ComplexPair) else (x,)
+
+
 def is_native_array(x: Any) -> bool:
     return isinstance(x, (View, ComputedArray, Splat))
 
 
 def is_constant_table(x: Any) -> bool:
-    """Whether a value is a tuple of integers up to 2**53, of floats, or of arrays or tuples of one shape and type."""
+    """Whether a value is a tuple of integers up to 2**53, floats or complex numbers, or of arrays or tuples alike."""
     if type(x) is not tuple or not x or bool in map(type, x):
         return False
     if all([type(part) is tuple for part in x]):
@@ -282,5 +310,5 @@ def is_constant_table(x: Any) -> bool:
         return max(map(abs, x)) <= 2**53
     if all([type(part) is np.ndarray for part in x]):
         alike = len({(part.shape, part.dtype) for part in x}) == 1
-        return alike and (x[0].dtype in (np.float64, np.bool_) or is_int_array(x[0]))
-    return all([isinstance(part, float) for part in x])
+        return alike and (x[0].dtype in (np.float64, np.bool_, np.complex128) or is_int_array(x[0]))
+    return any([all([isinstance(part, kind) for part in x]) for kind in (float, complex)])

@@ -168,6 +168,15 @@ def emit_attribute(body: Any, op: Call, x: Any, name: Any) -> Any:
     return emit_transpose(body, op, x)
 
 
+def emit_real_part(body: Any, op: Call, x: Any) -> Any:
+    """Emit np.real or np.imag of floats."""
+    x = body.as_float(body.operand(x))
+    if info(op.fn).name == "real":
+        return x
+    zero = number_literal(0.0)
+    return Splat(zero, x.shape) if is_native_array(x) else zero
+
+
 def emit_swapaxes(body: Any, op: Call, x: Any, a: int, b: int) -> Any:
     order = list(range(op.val.ndim))
     order[a], order[b] = order[b], order[a]

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.compiling.graphs.ownership import display_calls, read_by_result
 from wengert.compiling.native.source import TapeProgram
-from wengert.compiling.native.values import FlatMemory, Scalar, UnsupportedOp, View
+from wengert.compiling.native.values import FlatMemory, PartOf, Scalar, UnsupportedOp, real_parts
 from wengert.compiling.numpy_source import PlacedWriter
 from wengert.compiling.placement import Buffer, Pool
 from wengert.tape.interface import AnyTape
@@ -65,11 +65,13 @@ class NativeWriter(PlacedWriter):
             self.lines.append(f"if {now}.tobytes() != {then}: {fallback}")
         numbers, arrays = [], []
         for op, x in self.program.results:
-            if isinstance(x, Scalar):
-                numbers.append(self.name(f"v{op.id}"))
-                self.exprs[op.id] = Snippet(self.as_recorded(op, numbers[-1]), TIGHT)
+            parts = real_parts(x)
+            if isinstance(parts[0], Scalar):
+                made = [self.name(f"v{op.id}{part}") for part in ("", "i")[: len(parts)]]
+                numbers += made
+                self.exprs[op.id] = Snippet(self.as_recorded(op, ", ".join(made)), TIGHT)
             else:
-                arrays.append(self.allocate_result(op, x))
+                arrays.append(self.allocate_result(op))
         failed = self.name("failed")
         begin, end, space = self.workspace() if self.program.size else ([], [], [])
         self.lines += [
@@ -86,11 +88,13 @@ class NativeWriter(PlacedWriter):
         self.statement(None, lambda: f"return {self.arg(self.tape.result).text}")
 
     def as_recorded(self, op: Op, number: str) -> str:
-        """Return the source of a result of native code, a float, as a number of the recorded type."""
+        """Return the source of a result of native code, a float or two, as a number of the recorded type."""
         kind = type(op.val)
         if kind is float:
             return number
-        if kind in (bool, int):
+        if kind is np.complex128:
+            return f"{self.outside.numpy('complex128')}(complex({number}))"
+        if kind in (bool, int, complex):
             return f"{kind.__name__}({number})"
         return f"{self.outside.numpy(kind.__name__)}({number})"
 
@@ -102,9 +106,12 @@ class NativeWriter(PlacedWriter):
 
     def argument(self, source: Any, x: FlatMemory | Scalar) -> str:
         """Return the source of an argument of the native code."""
+        if isinstance(source, PartOf):
+            return f"{self.exprs[source.op.id].text}.{source.part}"
         value = source.val if isinstance(source, Op) else source
         dtype = getattr(value, "dtype", np.float64)
-        is_converted = dtype == np.bool_ or (isinstance(source, Op) and dtype != np.float64)
+        is_float = dtype in (np.float64, np.complex128)
+        is_converted = dtype == np.bool_ or (isinstance(source, Op) and not is_float)
         if isinstance(source, Input):
             name = self.exprs[source.id].text
             if isinstance(x, Scalar):
@@ -116,14 +123,13 @@ class NativeWriter(PlacedWriter):
         bound = self.outside.bind(value.reshape(-1) if flat else value).text
         return bound if flat else f"{bound}.ravel()"
 
-    def allocate_result(self, op: Op, view: View) -> str:
+    def allocate_result(self, op: Op) -> str:
         """Write the line that allocates a result array; return the source of its flat memory."""
-        name = self.name(f"v{op.id}")
-        fortran = not view.is_contiguous
-        shape = op.val.shape[::-1] if fortran else op.val.shape
-        self.lines.append(f"{name} = {self.outside.numpy('empty')}({shape})")
-        if op.val.dtype != np.float64:
-            dtype = self.outside.numpy(f"dtype({op.val.dtype.name!r})")
+        name, dtype = self.name(f"v{op.id}"), self.outside.numpy(f"dtype({op.val.dtype.name!r})")
+        fortran = op.val.flags.f_contiguous and not op.val.flags.c_contiguous
+        shape, is_complex = op.val.shape[::-1] if fortran else op.val.shape, op.val.dtype == np.complex128
+        self.lines.append(f"{name} = {self.outside.numpy('empty')}({shape}{f', {dtype}' * is_complex})")
+        if op.val.dtype != np.float64 and not is_complex:
             self.conversions.append(f"{name} = {name}.astype({dtype})")
         self.exprs[op.id] = Snippet(f"{name}.T" if fortran else name, TIGHT)
         return name if op.val.ndim == 1 else f"{name}.reshape(-1)"
