@@ -19,6 +19,8 @@ E = np.random.default_rng(0).normal(size=(6, 4))
 LOGS = np.array([[0.0, -50.0, -90.0], [700.0, 700.0, 1.0], [-np.inf, 2.0, -np.inf], [-800.0, -900.0, -800.0]])
 COLUMNS, ROWS = np.array([[0, -1], [3, 1], [2, 2], [0, 1], [1, -4], [3, 3]]), np.array([[0, 5, 2, 1], [3, 3, -1, 0]])
 
+KNOTS = np.linspace(-2.0, 2.0, 9)
+
 FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     "logsumexp": lambda e: sp.logsumexp(e) * sp.logsumexp(e[0]),
     "logsumexp of rows": lambda e: np.sum(sp.logsumexp(e, axis=1) ** 2 + sp.logsumexp(e, axis=-1, keepdims=True)),
@@ -33,6 +35,7 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     "linspace": lambda e: np.sum(np.linspace(e[0, 0], e[0, 1], 7) ** 2) + np.sum(np.linspace(e[1, 0], 2.0, 4) ** 3),
     "interp": lambda e: np.sum(np.interp(e[:, 0], np.linspace(-1.0, 1.0, 4), e[0]) ** 2),
     "interp beyond the end": lambda e: np.interp(e[1, 1], e[2] - 9.0, e[3]) + np.interp(e[1, 1], e[2] + 9.0, e[3] ** 2),
+    "interp in a table": lambda e: np.sum(np.interp(e, KNOTS, np.sin(KNOTS)) * e),
     "stacked products": lambda e: (
         np.sum((e.reshape(3, 2, 4) @ e.reshape(3, 4, 2)) ** 2) + np.sum(e.reshape(2, 3, 4) @ e.T)
     ),

@@ -283,7 +283,7 @@ class Body:
         if isinstance(fn, Variable):
             raise UnsupportedOp("a call of a computed function")
         args = [self.value(x) for x in op.args]
-        if is_constant_int_call(op) and all([is_known_whole(self.value(v)) for v in op.references()]):
+        if is_constant_int_call(op) and not any(map(_is_computed, (*args, *map(self.value, op.kwargs.values())))):
             return KnownInts(op.val)
         if fn is operator.add and type(op.val) is list:
             return join_lists(self, op, args)
@@ -438,6 +438,14 @@ class _UnreadParameter:
 
     def __init__(self, op: Op) -> None:
         self.op = op
+
+
+def _is_computed(x: Any) -> bool:
+    """Whether a value is computed by native code, or a part of one is."""
+    if isinstance(x, (list, tuple, slice)):
+        return any(map(_is_computed, (x.start, x.stop, x.step) if isinstance(x, slice) else x))
+    is_part = isinstance(x, KnownInts) and not is_known_whole(x)
+    return is_part or is_native_array(x) or isinstance(x, (Affine, ComplexPair, RowList, Scalar))
 
 
 def _counts_bools(op: Call) -> bool:
