@@ -400,7 +400,12 @@ def contains(right: Any, left: Any, site: Site | None) -> bool:
     method = python_method(t, "__contains__")
     if method is not None:
         return truth(bind_method(method, right)(left), site)
-    recording = STATE.recording
+    return holds(right, left, site)
+
+
+def holds(right: Any, left: Any, site: Site | None) -> bool:
+    """`left in right` as the class written in C answers it."""
+    recording, t = STATE.recording, type(right)
     if recording is not None and recording.keep:
         if isinstance(right, np.ndarray) and (
             slot_of(recording, right) is not None or slot_of(recording, left) is not None
@@ -422,7 +427,8 @@ def contains(right: Any, left: Any, site: Site | None) -> bool:
             guard_lookup(recording, left, right)
         else:
             exact(recording, (left,))
-    is_in = left in right
+    bases = [base for base in CARRIER_TYPES if issubclass(t, base)] if python_method(t, "__contains__") else ()
+    is_in = bases[0].__contains__(right, left) if bases else left in right
     if is_in:
         found(right, left)
     return is_in

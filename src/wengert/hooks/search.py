@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
+from wengert.hooks.operators import BINARY, COMPARISONS
 from wengert.hooks.rule_errors import STRING, object_array_error, refuse_or_survey
 from wengert.mutation.fields import is_record, is_traced_record
 from wengert.recording.aliases import READERS, behind
@@ -333,6 +334,8 @@ def opaque(
         why = "a function that it may call can read a traced value by its name"
     if why and standin is not None:
         return standin(*args, **kwargs)
+    if why and _does_not_know(fn, args):
+        return NotImplemented
     if why and not fits(fn, args, kwargs):
         fn(*args, **kwargs)  # raises its own error
     if why:
@@ -345,6 +348,15 @@ def opaque(
         if not same_numbers(array, before):  # what it wrote follows from guarded values
             recording.memory.put(recording.memory.join(array), array, array.copy(), None)
     return made
+
+
+_OPERATORS = {method for op in (*BINARY.values(), *COMPARISONS.values()) for method in (op.method, op.reflected)}
+
+
+def _does_not_know(fn: Any, args: tuple[Any, ...]) -> bool:
+    """Whether an operator's method written in C, as `int.__add__`, leaves these arguments to the other operand."""
+    is_method = isinstance(fn, (types.WrapperDescriptorType, types.MethodWrapperType))
+    return is_method and fn.__name__ in _OPERATORS and fn(*args) is NotImplemented
 
 
 def _is_blank(recording: Recording, slot: int) -> bool:

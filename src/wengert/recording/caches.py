@@ -163,7 +163,7 @@ def _are_same(a: Any, b: Any) -> bool:
     """Whether two numbers or arrays hold the same; a number may be one of many in an array."""
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         return a.shape == b.shape and np.array_equal(a, b)
-    return bool(np.any(a == b))
+    return bool(np.any(np.asarray(a) == np.asarray(b)))  # never by a method of the user's
 
 
 def _have_equal_numbers(a: Any, b: Any) -> bool:

@@ -28,6 +28,7 @@ from wengert.hooks.policy import (
     native_call,
     stand_in_call,
 )
+from wengert.hooks.protocols import holds
 from wengert.hooks.rule_errors import no_rule_error
 from wengert.hooks.search import CARRIER_TYPES, FROZEN, note_made_text
 from wengert.hooks.standins.ordering import sort_list
@@ -110,7 +111,7 @@ def _searching(looking: Callable[[Any], Any], f: Any) -> Any:
 
 
 def _looking(f: Any) -> Any:
-    return f if STATE.recording is None else functools.partial(_finding, _deciding(f), f.__self__)
+    return f if STATE.recording is None else functools.partial(_finding, _deciding(f), f.__name__, f.__self__)
 
 
 def _contains_value(owner: Any, value: Any) -> bool:
@@ -121,7 +122,7 @@ def _contains_value(owner: Any, value: Any) -> bool:
 _FINDING = {"get", "setdefault", "pop", "__contains__", "index", "count"}
 
 
-def _finding(f: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
+def _finding(f: Any, name: str, owner: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a method that looks up its argument, such as `get` or `index`; check for values cached before the trace."""
     if args:
         args = (_known(owner, args[0]), *args[1:])
@@ -131,7 +132,7 @@ def _finding(f: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
         and _contains_value(owner, args[0])
     ):
         found(owner, args[0])
-        if f.__name__ == "index":
+        if name == "index":
             refuse_digit(STATE.recording, args[0], owner, "index")
     return f(*args, **kwargs)
 
@@ -151,7 +152,7 @@ def _deciding(f: Any) -> Any:
     if recording is None:
         return f
     if name == "__contains__":
-        return functools.partial(as_traced(operator.contains), owner)
+        return lambda value: holds(owner, value, STATE.site)
     is_hashed = isinstance(owner, (dict, *_SETS))
     if name not in (_KEYED if is_hashed else _COUNTED):
         return f

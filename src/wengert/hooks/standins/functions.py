@@ -386,7 +386,11 @@ def dunder(op: Any, reflected: bool) -> Any:
         if op.name in _ORDERS and (isinstance(a, complex) or isinstance(b, complex)):
             return NotImplemented
         if not isinstance(b, number) and not (isinstance(a, np.ndarray) and type(b) in (list, tuple)):
-            return NotImplemented
+            if not isinstance(a, np.ndarray) or op.name not in ("eq", "ne"):
+                return NotImplemented
+            if recording is None or python_method(type(b), op.method) is None:
+                return native(a)(a, b)  # no number equals it
+            return opaque(recording, native(a), (a, b), {})
         if isinstance(a, np.ndarray) and (is_of_subclass(a) or is_of_subclass(b)):
             leaves_it = getattr(type(b), "__array_ufunc__", op) is None
             return NotImplemented if leaves_it else by_ufunc(op.fn, *((b, a) if reflected else (a, b)))
