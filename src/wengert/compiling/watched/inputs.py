@@ -22,6 +22,7 @@ from wengert.compiling.watched.builtin_subclasses import Held, built_in_base, re
 from wengert.compiling.watched.containers import SwappedContainers, reader_of
 from wengert.compiling.watched.effects import Effects
 from wengert.compiling.watched.guards import MOST_GUARDS, Guards, OuterInput, is_nan
+from wengert.compiling.watched.loaded_modules import LoadedModules
 from wengert.compiling.watched.symbolic_ints import record_integer_call, refuse_counter, symbolic_int
 from wengert.compiling.watched.trusted import (
     belongs_to_user,
@@ -107,6 +108,11 @@ class Inputs(Guards):
         if value is vars(builtins):  # `eval` puts it into the dictionary of names
             self.guard_is(accessor, value)
             return value
+        if value is sys.modules:
+            self.guard_is(accessor, value)
+            made = LoadedModules(self, accessor)
+            self.shared[id(value)] = value, made, accessor
+            return self.note_made(made, value)
         if t is not set and may_have_copies(value):
             self.copyable[id(value)] = value
         if (base := built_in_base(t)) is not None:

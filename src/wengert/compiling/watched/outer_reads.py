@@ -20,6 +20,7 @@ import numpy as np
 
 from wengert.compiling.watched.builtin_subclasses import built_in_base
 from wengert.compiling.watched.endings import Endings
+from wengert.compiling.watched.loaded_modules import LoadedModules
 from wengert.compiling.watched.loop_heads import Heads
 from wengert.compiling.watched.records import read_stand_in, refuse_record
 from wengert.compiling.watched.trusted import (
@@ -328,7 +329,7 @@ class Reads(Endings):
 
     def parts(self, things: list[Any]) -> None:
         """Guard all attributes of the outer objects among `things`, and of the objects in them."""
-        for thing, todo in walked(things):
+        for thing, todo in walked([thing for thing in things if type(thing) is not LoadedModules]):
             if is_data_table(self.recording, thing):
                 continue
             if id(thing) in self.known_objects and type(thing) not in generator_types():
