@@ -46,6 +46,8 @@ class Callback:
             source = self._argument(result, None, places).replace(":", " + i")
             lines = [f"for i in range({np.size(result.val)}):", f"    out[i] = {source}", "return False"]
             return _function("branch", lines)
+        if program.callouts:
+            raise UnsupportedOp("a call of a function in Python by a callback")
         self.helpers |= program.helpers
         self.ufuncs |= program.ufuncs
         self.work_size = max(self.work_size, program.size)

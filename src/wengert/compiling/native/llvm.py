@@ -16,7 +16,9 @@ from typing import Any
 
 from llvmlite import ir
 
-FLOAT, INT, BOOL, C_INT = ir.DoubleType(), ir.IntType(64), ir.IntType(1), ir.IntType(32)
+from wengert.compiling.native.python_calls import C_INT, FLOAT, INT, has_raised
+
+BOOL = ir.IntType(1)
 INTRINSICS = ("floor", "ceil", "trunc", "rint", "copysign", "sqrt", "exp", "log", "log10", "sin", "cos", "pow")
 C_NAMES = {"hypot": "_hypot" if sys.platform == "win32" else "hypot"}
 ARITHMETIC = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}
@@ -85,7 +87,8 @@ class _Function(ast.NodeVisitor):
         self.ends: list[Any] = []  # of the loops around
         self.counters = [""]  # of the loops around, if they have one
         for parameter, x in zip(definition.args.args, self.function.args, strict=True):
-            if x.type.is_pointer and definition.name.startswith(("native", "part")):
+            is_own = definition.name.startswith(("native", "part")) and not parameter.arg.startswith(("c", "x"))
+            if x.type.is_pointer and is_own:
                 x.add_attribute("noalias")  # inputs, results and workspace; other functions may get one memory twice
             self.counts[parameter.arg] += 1
             self.assign(parameter.arg, x)
@@ -368,6 +371,10 @@ class _Function(ast.NodeVisitor):
 
     def call_min(self, a: Any, b: Any) -> Any:
         return self.builder.select(self.compared("<", b, a), b, a)
+
+    def call_python(self, function: Any) -> Any:
+        """Call a function of Python; return whether it raised an exception."""
+        return has_raised(self.module.module, self.builder, function)
 
     def call_fmod(self, a: Any, b: Any) -> Any:
         return self.builder.frem(a, b)

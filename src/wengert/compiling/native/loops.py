@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.native.blocks import BlockLevel
+from wengert.compiling.native.callouts import CALLS_PER_CALLOUT
 from wengert.compiling.native.complex_numbers import as_pair
 from wengert.compiling.native.values import (
     Affine,
@@ -64,6 +65,9 @@ class _LoopEmitter:
         for input, value in zip(self.inputs, given, strict=True):
             self.inner_body.set_value(input, value)
         self.inner_body.read(self.inner_body.ops)
+        callouts, calls = self.inner_body.unsupported, [op for op in self.inner_body.ops if isinstance(op, Call)]
+        if len(callouts) * CALLS_PER_CALLOUT > len(calls):
+            raise callouts[0]
         found = self.inner_body.value(self.inner_body.result)
         if not isinstance(found, tuple):
             raise UnsupportedOp("a loop whose result is not a tuple")

@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert.compiling.native.scipy_functions import c_address, c_name
 from wengert.compiling.native.source import TapeProgram
-from wengert.compiling.native.values import Scalar, real_parts
+from wengert.compiling.native.values import Scalar, UnsupportedOp, real_parts
 
 _TERMS = [f"({1 / math.factorial(k)!r} + r * {1 / math.factorial(k + 1)!r})" for k in range(0, 14, 2)]
 _ATANH = " + z * (".join([repr(2 / k) for k in range(3, 25, 2)]) + ")" * 10
@@ -74,7 +74,7 @@ def parameter_kinds(program: TapeProgram) -> list[str]:
     kinds = [_parameter_kind(source, x) for source, x in program.parameters.values()]
     views = [x for _, result in program.results if not isinstance(x := real_parts(result)[0], Scalar)]
     kinds += ["WRITE_COMPLEX" if x.memory.is_complex else "WRITE" for x in views]
-    return kinds + ["WRITE"] * bool(program.size)
+    return kinds + ["WRITE"] * bool(program.size) + ["FUNCTION", "WRITE", "WRITE"] * len(program.callouts)
 
 
 def _parameter_kind(source: Any, x: Any) -> str:
@@ -101,6 +101,8 @@ def compile_program(program: TapeProgram, unlocked: bool = False) -> Any:
 
     If `unlocked`, it runs without the lock of the interpreter.
     """
+    if unlocked and program.callouts:
+        raise UnsupportedOp("a call of a function in Python by several threads")
     source = "\n\n\n".join([*program.helpers, *program.functions, program.text])
     return compile_source(source, "native", parameter_kinds(program), program.ufuncs, unlocked)
 

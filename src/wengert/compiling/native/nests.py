@@ -14,7 +14,7 @@ MOST_STATEMENTS = 1000  # in a nest
 LINES_PER_FUNCTION = 24  # after which nests begin another function
 MOST_OFFSETS = 8  # that are parameters of a function
 _LARGE_OFFSET = re.compile(r"(\+ |\[)(\d{3,})(?=\)?\])")  # in memory
-_NAME = re.compile(r"\b(?:[acorkstw]\d+|k_\d+)\b")
+_NAME = re.compile(r"\b(?:[acorkstwx]\d+|k_\d+)\b")
 
 
 @dataclass(eq=False)

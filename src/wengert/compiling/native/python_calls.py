@@ -16,6 +16,7 @@ from llvmlite import ir
 FLOAT, INT, BYTE, POINTER = ir.DoubleType(), ir.IntType(64), ir.IntType(8), ir.IntType(8).as_pointer()
 C_INT = ir.IntType(32)
 NUMBER, PLACES, WRITE = "NUMBER", "PLACES", "WRITE"  # kinds of parameters; READ is another
+FUNCTION = "FUNCTION"  # a function of Python without arguments
 COMPLEX, WRITE_COMPLEX = "COMPLEX", "WRITE_COMPLEX"  # memory of complex numbers, as pairs of floats
 
 HEAD = object.__basicsize__  # bytes of the head of each object; the last word of it is the type
@@ -33,6 +34,8 @@ C_FUNCTIONS = {
     "PyTuple_SetItem": (C_INT, [POINTER, INT, POINTER]),
     "PyEval_SaveThread": (POINTER, []),
     "PyEval_RestoreThread": (ir.VoidType(), [POINTER]),
+    "PyObject_CallNoArgs": (POINTER, [POINTER]),
+    "Py_DecRef": (ir.VoidType(), [POINTER]),
 }
 """Functions of CPython that the function calls, by the types of their results and parameters."""
 
@@ -42,8 +45,31 @@ ADDRESSES = "python_addresses"
 
 def argument_types(kinds: Sequence[str]) -> list[Any]:
     """Return the types of LLVM of parameters of native code."""
-    known = {NUMBER: FLOAT, PLACES: INT.as_pointer()}
+    known = {NUMBER: FLOAT, PLACES: INT.as_pointer(), FUNCTION: POINTER}
     return [known.get(kind, FLOAT.as_pointer()) for kind in kinds]
+
+
+def address(module: Any, builder: Any, k: int) -> Any:
+    """Load one of the addresses."""
+    table = ir.ArrayType(POINTER, len(C_FUNCTIONS) + 1)
+    addresses = module.globals.get(ADDRESSES) or ir.GlobalVariable(module, table, ADDRESSES)
+    addresses.initializer = ir.Constant(table, None)
+    return builder.load(builder.gep(addresses, [INT(0), INT(k)]))
+
+
+def call_cpython(module: Any, builder: Any, name: str, args: Sequence[Any]) -> Any:
+    """Call a function of CPython."""
+    kind = ir.FunctionType(*C_FUNCTIONS[name]).as_pointer()
+    return builder.call(builder.bitcast(address(module, builder, [*C_FUNCTIONS].index(name)), kind), args)
+
+
+def has_raised(module: Any, builder: Any, function: Any) -> Any:
+    """Call a function of Python without arguments, drop its result, and return whether it raised an exception."""
+    found = call_cpython(module, builder, "PyObject_CallNoArgs", [function])
+    failed = builder.icmp_unsigned("==", found, ir.Constant(POINTER, None))
+    with builder.if_then(builder.not_(failed)):
+        call_cpython(module, builder, "Py_DecRef", [found])
+    return failed
 
 
 def add_entry(module: Any, native: Any, kinds: Sequence[str], unlocked: bool) -> None:
@@ -58,9 +84,7 @@ class _Entry:
     """Writes the function. To keep it short, it calls a function for each argument, which notes failures."""
 
     def __init__(self, module: Any, native: Any, kinds: Sequence[str], unlocked: bool) -> None:
-        table = ir.ArrayType(POINTER, len(C_FUNCTIONS) + 1)
-        self.module, self.addresses = module, ir.GlobalVariable(module, table, ADDRESSES)
-        self.addresses.initializer = ir.Constant(table, None)
+        self.module = module
         self.readers: dict[str, Any] = {}
         function = self.begin("entry", ir.FunctionType(POINTER, [POINTER, POINTER.as_pointer(), INT]))
         build, numbers = self.builder, native.function_type.return_type
@@ -80,6 +104,10 @@ class _Entry:
         found = build.call(native, args)
         if unlocked:
             self.call("PyEval_RestoreThread", thread)
+        if FUNCTION in kinds:
+            null = ir.Constant(POINTER, None)
+            with build.if_then(build.icmp_unsigned("!=", self.call("PyErr_Occurred"), null)):
+                build.ret(null)
         self.return_tuple([build.extract_value(found, k) for k in range(len(numbers.elements))])
         build.position_at_end(failure)
         self.call("PyErr_Clear")
@@ -100,7 +128,7 @@ class _Entry:
             function.attributes.add("noinline")
             x, has_failed = function.args
             self.failure = function.append_basic_block("failure")
-            self.builder.ret(self.number(x) if kind == NUMBER else self.memory(x, kind))
+            self.builder.ret(x if kind == FUNCTION else self.number(x) if kind == NUMBER else self.memory(x, kind))
             self.builder.position_at_end(self.failure)
             self.builder.store(C_INT(1), has_failed)
             self.builder.ret(ir.Constant(result, 0.0 if kind == NUMBER else None))
@@ -113,13 +141,9 @@ class _Entry:
         self.builder.cbranch(condition, then, self.failure)
         self.builder.position_at_end(then)
 
-    def address(self, k: int) -> Any:
-        return self.builder.load(self.builder.gep(self.addresses, [INT(0), INT(k)]))
-
     def call(self, name: str, *args: Any) -> Any:
         """Call a function of CPython."""
-        kind = ir.FunctionType(*C_FUNCTIONS[name]).as_pointer()
-        return self.builder.call(self.builder.bitcast(self.address([*C_FUNCTIONS].index(name)), kind), args)
+        return call_cpython(self.module, self.builder, name, args)
 
     def part(self, x: Any, offset: int, kind: Any) -> Any:
         """Return a part of an object in memory."""
@@ -136,7 +160,8 @@ class _Entry:
         """Return the memory of an array."""
         build, flags = self.builder, CONTIGUOUS | ALIGNED | (WRITEABLE if kind in (WRITE, WRITE_COMPLEX) else 0)
         dtype = np.dtype({PLACES: np.int64, COMPLEX: np.complex128, WRITE_COMPLEX: np.complex128}.get(kind, np.float64))
-        self.require(build.icmp_unsigned("==", self.part(x, HEAD - 8, POINTER), self.address(len(C_FUNCTIONS))))
+        array_class = address(self.module, build, len(C_FUNCTIONS))
+        self.require(build.icmp_unsigned("==", self.part(x, HEAD - 8, POINTER), array_class))
         found = self.part(x, DTYPE, POINTER)
         self.require(build.icmp_signed("==", self.part(found, TYPE_NUMBER, C_INT), C_INT(dtype.num)))
         self.require(build.icmp_signed("==", self.part(found, BYTE_ORDER, BYTE), BYTE(ord(dtype.byteorder))))

@@ -15,6 +15,7 @@ import numpy as np
 
 from wengert.compiling.native.array_ops import EMITTERS
 from wengert.compiling.native.blocks import BlockLevel
+from wengert.compiling.native.callouts import Callout, can_call_out, emit_callout
 from wengert.compiling.native.complex_numbers import complex_parameter, emit_complex, interleaved, takes_complex
 from wengert.compiling.native.expansion import emit_expansion, expansion
 from wengert.compiling.native.indices import EXACT, INT_WORDS, MOVES, check_elements, emit_whole
@@ -73,6 +74,7 @@ class TapeProgram:
         self.parameters: dict[Any, tuple[Any, Any]] = {}
         self.helpers: dict[str, None] = {}  # the sources of functions that the code calls, in order
         self.ufuncs: dict[str, np.ufunc] = {}  # of SciPy, whose C functions the code calls, by their names
+        self.callouts: list[Callout] = []
         self.depends_on_ints = False  # whether the code depends on the values of integer arrays
         self.ops = self.elements = self.slow = 0
         self.guarded: set[Op] = set()
@@ -213,6 +215,7 @@ class TapeProgram:
         names = [x.name if isinstance(x, FlatMemory) else x.text for _, x in self.parameters.values()]
         names += [x.memory.name for x in firsts if isinstance(x, View)]
         names += ["w"] * bool(self.size)
+        names += [name for call in self.callouts for name in call.names]
         failed = f"FAILED = ({', '.join(['1', *(['0.0'] * len(numbers))])},)"
         parts = [f"    w{base} = w[{base}:{base + size}]" for base, size in text.sizes.items()]
         lines = [f"def native({', '.join(names)}):", f"    {failed}", *parts, *text.lines]
@@ -228,6 +231,7 @@ class Body:
         self.result = tape.result
         self.last = last_readers(self.ops, tape.result)
         self.values: dict[int, Any] = {}
+        self.unsupported: list[UnsupportedOp] = []  # of calls that run in Python
 
     def read(self, ops: Sequence[Op]) -> None:
         """Read, in order, those of the ops that are needed."""
@@ -240,7 +244,7 @@ class Body:
                 raise UnsupportedOp(f"more than {MOST_OPS} operations")
             if isinstance(op, Call):
                 try:
-                    self.set_value(op, self.call(op))
+                    self.set_value(op, self.call_or_callout(op))
                 except UnsupportedOp as error:
                     error.site, error.op = error.site or op.site, op
                     raise
@@ -276,6 +280,18 @@ class Body:
         if isinstance(x, slice):
             return slice(*(self.value(part) for part in (x.start, x.stop, x.step)))
         return x
+
+    def call_or_callout(self, op: Call) -> Any:
+        """Return the value of a call, which within a loop may run in Python."""
+        try:
+            return self.call(op)
+        except UnsupportedOp as error:
+            if self.level is self.program.level or not can_call_out(op):
+                raise
+            error.site, error.op = error.site or op.site, op
+            self.unsupported.append(error)
+            words = {name: self.value(x) for name, x in op.kwargs.items()}
+            return emit_callout(self, op, [self.value(x) for x in op.args], words, str(error))
 
     def call(self, op: Call) -> Any:
         """Return the value of a call."""

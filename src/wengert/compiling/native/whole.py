@@ -37,7 +37,9 @@ class NativeTape:
         writer = self.writer
         found: Any = writer.function(build(writer.program), compiled_when_called(self.tape, name), name)
         found.source = "\n\n".join([*writer.program.functions, writer.program.text, found.source])
-        found.state, found.passes = "native code", self.context.log
+        callouts = writer.program.callouts
+        found.state = f"native code, which calls NumPy for {callouts[0].reason}" if callouts else "native code"
+        found.passes = self.context.log
         return found
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.graphs.ownership import display_calls, read_by_result
+from wengert.compiling.native.callouts import Callout
 from wengert.compiling.native.source import TapeProgram
 from wengert.compiling.native.values import FlatMemory, PartOf, Scalar, UnsupportedOp, real_parts
 from wengert.compiling.numpy_source import PlacedWriter
@@ -74,13 +75,12 @@ class NativeWriter(PlacedWriter):
                 arrays.append(self.allocate_result(op))
         failed = self.name("failed")
         begin, end, space = self.workspace() if self.program.size else ([], [], [])
-        self.lines += [
-            *begin,
-            f"{'    ' * bool(begin)}{', '.join([failed, *numbers])}{',' * (not numbers)} = "
-            f"{native}({', '.join([*args, *arrays, *space])})",
-            *end,
-            f"if {failed}: {fallback}",
-        ]
+        for callout in self.program.callouts:
+            space += self.shared_memory(callout)
+        call = f"{', '.join([failed, *numbers])}{',' * (not numbers)} = {native}({', '.join([*args, *arrays, *space])})"
+        if self.program.callouts:
+            begin, end = [*begin, *["try:"] * (not begin)], [f"except Exception: {fallback}", *end]
+        self.lines += [*begin, f"{'    ' * bool(begin)}{call}", *end, f"if {failed}: {fallback}"]
         self.lines += self.conversions
         for op in self.ops:
             if not isinstance(op, (Input, Call)) or op in self.display_calls:
@@ -103,6 +103,15 @@ class NativeWriter(PlacedWriter):
         taken, pool = self.name("w"), self.name("pool")
         self.pool = self.outside.constants[pool] = Pool([Buffer((self.program.size,), np.dtype(float))])
         return [f"{taken} = {pool}.take()", "try:"], ["finally:", f"    {pool}.give({taken})"], [f"{taken}[0]"]
+
+    def shared_memory(self, callout: Callout) -> list[str]:
+        """Write the lines that make the memory of a callout; return the arguments of native code for it."""
+        bound, *memory = map(self.name, callout.names)
+        self.outside.constants[f"{bound}_of"] = callout.bound
+        empty = self.outside.numpy("empty")
+        self.lines += [f"{name} = {empty}({size})" for name, size in zip(memory, callout.sizes, strict=True)]
+        self.lines.append(f"{bound} = {bound}_of({', '.join(memory)})")
+        return [bound, *memory]
 
     def argument(self, source: Any, x: FlatMemory | Scalar) -> str:
         """Return the source of an argument of the native code."""

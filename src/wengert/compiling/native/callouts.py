@@ -1,0 +1,218 @@
+"""Calls of Python functions within loops of native code, for operations that it does not support.
+
+Native code copies the operands to memory that both sides share, calls, and reads the results there. So a loop is native
+around a sort or a large product. If the function raises an exception, the native function fails, and NumPy runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from wengert.compiling.native.complex_numbers import as_pair, interleaved
+from wengert.compiling.native.indices import EXACT, MOVES, check_elements
+from wengert.compiling.native.nests import SourceText
+from wengert.compiling.native.values import (
+    Affine,
+    ComplexPair,
+    FlatMemory,
+    KnownInts,
+    RowList,
+    Scalar,
+    UnsupportedOp,
+    View,
+    is_known_whole,
+    is_native_array,
+    real_parts,
+)
+from wengert.compiling.ops import BOOL_KIND, FLOAT_KIND, info, is_item_store
+from wengert.tape.loops import Loop
+from wengert.tape.needed import only_computes
+from wengert.tape.ops import Call, value_of
+
+SHARED_TYPES = (np.float64, np.bool_, np.int64, np.complex128)
+CALLS_PER_CALLOUT = 5  # in the body of a loop; with fewer, NumPy runs the loop as fast
+
+
+@dataclass(eq=False)
+class Operand:
+    """A value of native code that a function in Python gets: a number or array like `val`, at an offset."""
+
+    val: Any
+    at: int = 0
+
+
+@dataclass(eq=False)
+class Callout:
+    """A call of `fn` by native code; `args`, `kwargs` and `results` have an Operand for each value of native code.
+
+    The names of the object that native code calls, and of the memory of operands and results, are parameters. The
+    `reason` tells what native code does not support.
+    """
+
+    fn: Callable[..., Any]
+    args: Any
+    kwargs: dict[str, Any]
+    results: list[Operand]
+    is_tuple: bool
+    names: tuple[str, str, str]
+    reason: str
+    sizes: list[int] = field(default_factory=lambda: [0, 0])
+
+    def bound(self, given: np.ndarray, made: np.ndarray) -> Callable[[], None]:
+        """Return the function without arguments that native code calls, for its memory."""
+        read = _read_function(self.args, given)
+        words = _read_function(self.kwargs, given) if self.kwargs else dict
+        stores = [
+            (_memory_of(x, made), type(x.val), getattr(x.val, "shape", None), _dtype(x.val)) for x in self.results
+        ]
+        fn, is_tuple = self.fn, self.is_tuple
+
+        def call() -> None:
+            found = fn(*read(), **words())
+            for (target, kind, shape, dtype), x in zip(stores, found if is_tuple else (found,), strict=True):
+                if type(x) is not kind or getattr(x, "shape", None) != shape or _dtype(x) != dtype:
+                    raise TypeError(f"{fn} returned another type or shape than when it was recorded")
+                target[...] = x
+
+        return call
+
+
+def _dtype(x: Any) -> np.dtype[Any]:
+    return x.dtype if isinstance(x, np.ndarray) else np.asarray(x).dtype
+
+
+def _size(x: Any) -> int:
+    """Return the number of floats that hold a value."""
+    return int(np.size(x)) * (2 if _dtype(x) == np.complex128 else 1)
+
+
+def _memory_of(x: Operand, memory: np.ndarray) -> np.ndarray:
+    """Return the memory of a value: floats, or complex numbers."""
+    part = memory[x.at : x.at + _size(x.val)]
+    return (part.view(np.complex128) if _dtype(x.val) == np.complex128 else part).reshape(np.shape(x.val))
+
+
+def _read_function(x: Any, memory: np.ndarray) -> Callable[[], Any]:
+    """Return a function that reads a value, or the values within tuples, lists and dictionaries, from memory."""
+    if isinstance(x, Operand):
+        shown, dtype, kind = _memory_of(x, memory), _dtype(x.val), type(x.val)
+        if kind is not np.ndarray:
+            return lambda: kind(shown[()])
+        if dtype == shown.dtype:
+            return lambda: shown
+        return lambda: shown.astype(dtype)
+    if type(x) in (list, tuple):
+        parts, kind = [_read_function(part, memory) for part in x], type(x)
+        return lambda: kind([part() for part in parts])
+    if type(x) is dict:
+        words = {name: _read_function(part, memory) for name, part in x.items()}
+        return lambda: {name: part() for name, part in words.items()}
+    return lambda: x
+
+
+@dataclass(eq=False)
+class CalloutBlock:
+    """The call of a callout, between nests."""
+
+    name: str
+    made: View
+    operands: list[View]
+
+    def write(self, text: SourceText) -> None:
+        text.line(f"if python({self.name}): return FAILED")
+
+
+# -- emitting
+
+
+def can_call_out(op: Call) -> bool:
+    """Whether native code may call the function of a call: it only computes, and its results can be shared."""
+    moves = is_item_store(op) or info(op.fn).name in MOVES  # which would copy all of an array for a part of it
+    if op.guard or moves or isinstance(op.fn, Loop) or any(map(callable, op.args)):
+        return False
+    root, *rest = (getattr(op.fn, "__module__", None) or "").split(".")
+    known = root == "wengert_rules" or (root in ("numpy", "scipy") and not {"random", "stats"} & {*rest})
+    results = op.val if isinstance(op.val, tuple) else (op.val,)
+    return (only_computes(op.fn) or known) and len(results) > 0 and all(map(_is_shared, results))
+
+
+def _is_shared(x: Any) -> bool:
+    is_number = type(x) in (float, int, bool, complex, np.float64, np.int64, np.bool_, np.complex128)
+    return is_number or (type(x) is np.ndarray and x.dtype in SHARED_TYPES)
+
+
+def emit_callout(body: Any, op: Call, args: Sequence[Any], kwargs: dict[str, Any], reason: str) -> Any:
+    """Emit the call of a function in Python."""
+    number = 2 * len(body.program.callouts)
+    names = f"c_{number}", f"x{number}", f"x{number + 1}"
+    is_tuple = isinstance(op.val, tuple)
+    call = Callout(op.fn, None, {}, [], is_tuple, names, reason)
+    given = FlatMemory(0, names[1])
+    call.args = [_passed(body, call, given, x, known) for x, known in zip(args, op.args, strict=True)]
+    call.kwargs = {name: _passed(body, call, given, x, op.kwargs[name]) for name, x in kwargs.items()}
+    for val in op.val if is_tuple else (op.val,):
+        call.results.append(Operand(val, call.sizes[1]))
+        call.sizes[1] += _size(val)
+    given.size, made = call.sizes[0], FlatMemory(call.sizes[1], names[2])
+    body.program.callouts.append(call)
+    whole = [View.whole(memory, (memory.size,)) for memory in (given, made)]
+    body.level.append_call(CalloutBlock(names[0], whole[1], whole[:1]))
+    found = [_result(body, made, x) for x in call.results]
+    return tuple(found) if is_tuple else found[0]
+
+
+def _passed(body: Any, call: Callout, memory: FlatMemory, x: Any, recorded: Any) -> Any:
+    """Return an argument for the function: an Operand for a value of native code, which is copied to memory."""
+    if type(x) in (list, tuple):
+        parts = recorded if type(recorded) is type(x) else value_of(recorded)
+        if len(parts) != len(x):
+            raise UnsupportedOp("a list that changes its length")
+        return type(x)([_passed(body, call, memory, part, known) for part, known in zip(x, parts, strict=True)])
+    if is_known_whole(x):
+        return x.array
+    if isinstance(x, (slice, RowList)):
+        raise UnsupportedOp("a slice or a list of rows as argument of a function in Python")
+    if not isinstance(x, (Affine, ComplexPair, KnownInts, Scalar)) and not is_native_array(x):
+        return x
+    val = value_of(recorded)
+    if not _is_shared(val):
+        raise UnsupportedOp(f"values of type {getattr(val, 'dtype', type(val).__name__)}")
+    operand = Operand(val, call.sizes[0])
+    call.sizes[0] += _size(val)
+    memory.size = call.sizes[0]
+    view = replace(View.whole(memory, np.shape(val)), offset=Affine(operand.at))
+    if _dtype(val) == np.complex128:
+        pair = interleaved(View.whole(memory, np.shape(val)))
+        targets = [replace(part, offset=part.offset + operand.at) for part in real_parts(pair)]
+        parts = real_parts(as_pair(body, x))
+    else:
+        targets, parts = [view], (body.operand(x),)
+    for target, part in zip(targets, parts, strict=True):
+        body.level.store(target, "=", part)
+    return operand
+
+
+def _result(body: Any, memory: FlatMemory, x: Operand) -> Any:
+    """Return a result as a value of native code."""
+    view = View.whole(memory, np.shape(x.val))
+    if _dtype(x.val) == np.complex128:
+        pair = [replace(part, offset=part.offset + x.at) for part in real_parts(interleaved(view))]
+        return ComplexPair(*[_taken(body, part, x.val) for part in pair])
+    kind = BOOL_KIND if _dtype(x.val) == np.bool_ else FLOAT_KIND
+    made = _taken(body, replace(view, offset=Affine(x.at), kind=kind), x.val)
+    if _dtype(x.val) == np.int64:
+        if isinstance(made, Scalar):
+            body.level.guard(f"not {EXACT.format('', '{0}')}", made)
+        else:
+            check_elements(body, made, EXACT)
+    return made
+
+
+def _taken(body: Any, view: View, val: Any) -> Any:
+    if isinstance(val, np.ndarray):
+        return body.level.let("{0}", [view], view.shape, view.kind)
+    return body.level.load(view)
