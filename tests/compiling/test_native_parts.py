@@ -247,3 +247,13 @@ def test_many_parts_take_time_in_proportion(monkeypatch: pytest.MonkeyPatch) -> 
     made = lambda *args, **kwargs: tried.append(args) or NativeTape(*args, **kwargs)
     monkeypatch.setattr(parts, "NativeTape", made)
     assert 0 < pieces(16) <= 2.5 * pieces(8)
+
+
+def test_an_axis_of_one_element_has_any_stride() -> None:
+    """A part reads by strides what another part made, an array of shape (9, 1)."""
+
+    def f(x: np.ndarray) -> Any:
+        return np.sum((x / (1 + np.cov(x))) ** 2)
+
+    run: Any = compile_native(wg.trace(wg.value_and_grad(f), E[:, 0])[1].optimise(), build=interpret_program)
+    assert run(E[:, 0])[0] == pytest.approx(f(E[:, 0]), rel=1e-12)

@@ -100,6 +100,11 @@ def with_bodies(ops: Iterable[Op]) -> Iterator[Op]:
             yield from with_bodies(op.fn.body)
 
 
+def strides_of_longer_axes(x: Any) -> list[int]:
+    """Return the strides of an array but for axes of one element, whose strides mean nothing."""
+    return [step for n, step in zip(x.shape, x.strides, strict=True) if n != 1]
+
+
 def asks_for_strides(ops: Iterable[Op]) -> bool:
     """Whether a call accesses the memory of an array by strides."""
     return any(isinstance(op, Call) and op.fn in functional.WINDOWED for op in with_bodies(ops))

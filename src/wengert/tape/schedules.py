@@ -12,7 +12,7 @@ from wengert.tape.arguments import bind_inputs
 from wengert.tape.dump import type_text
 from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import liveness, values_to_free
-from wengert.tape.loops import asks_for_strides
+from wengert.tape.loops import asks_for_strides, strides_of_longer_axes
 from wengert.tape.ops import MISSING, Input, Op
 
 
@@ -66,7 +66,8 @@ def _input_mismatch(value: Any, recorded: Any, strided: bool) -> str | None:
         return None
     if type(value) is not type(recorded) or type_text(value) != type_text(recorded):
         return f"{type_text(recorded)} when recorded, now it is {_qualified_type(value, recorded)}"
-    if strided and isinstance(value, np.ndarray) and value.strides != recorded.strides:
+    is_array = strided and isinstance(value, np.ndarray)
+    if is_array and strides_of_longer_axes(value) != strides_of_longer_axes(recorded):
         return f"of strides {recorded.strides} (the tape reads it by strides) when recorded, now of {value.strides}"
     return None
 

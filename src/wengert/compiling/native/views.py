@@ -297,8 +297,12 @@ def _fill_part(body: Any, whole: View, key: Any, x: Any) -> None:
     body.level.store(index_view(body, whole, key), "=", body.as_float(body.operand(x)))
 
 
-def emit_array(body: Any, op: Call, parts: Any) -> Any:
-    if not isinstance(parts, (tuple, list)) or op.val.dtype != np.float64:
+def emit_array(body: Any, op: Call, parts: Any, dtype: Any = None, ndmin: int = 0) -> Any:
+    """Emit np.array, which copies an array, and may prepend axes of one element."""
+    if is_native_array(parts) and op.val.dtype == np.float64:
+        copied = body.level.let("{0}", [body.as_float(parts)], parts.shape)
+        return emit_reshape(body, op, copied)
+    if ndmin or not isinstance(parts, (tuple, list)) or op.val.dtype != np.float64:
         raise UnsupportedOp("np.array of anything but a list of floats")
     return array_of_parts(body, parts)
 
