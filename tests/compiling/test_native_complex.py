@@ -157,6 +157,17 @@ def functions(x: np.ndarray) -> Any:
     return np.sum(np.abs(np.sin(z) * np.cosh(z) + np.sqrt(z) / np.log(z + 3) - z**3 + 1 / z**2) + np.angle(z).real)
 
 
+def spectral(x: np.ndarray) -> Any:
+    """Steps by transforms of 12, 9 and 7 numbers, along both axes of a matrix, with and without norms."""
+    u, v = x, np.outer(x[:9], x[:7])
+    for _ in range(4):
+        h = np.fft.fft(u) * np.exp(-0.1j * T.sum() * np.arange(12))
+        u = np.fft.ifft(h).real + 0.1 * np.fft.irfft(np.fft.rfft(u, norm="ortho") * 1j, norm="forward")
+        w = np.fft.irfft(np.fft.rfft(v, axis=0)[:5] * (1 + 0.1j), 9, axis=0)
+        v = w - np.abs(np.fft.ifft(v, norm="ortho")) * 0.1
+    return np.sum(u**3) + np.sum(v**2 * np.arange(7))
+
+
 def in_a_while_loop(x: np.ndarray) -> Any:
     z, n = complex(x[0], x[1]), 0
     while abs(z) < 4.0:
@@ -164,7 +175,7 @@ def in_a_while_loop(x: np.ndarray) -> Any:
     return abs(z) / 2**n
 
 
-GRADIENTS = [wave, numbers, stored, products, rearranged, functions, in_a_while_loop]
+GRADIENTS = [wave, numbers, stored, products, rearranged, functions, spectral, in_a_while_loop]
 
 
 @pytest.mark.parametrize("f", GRADIENTS)
@@ -211,3 +222,39 @@ def test_other_types_of_complex_numbers_are_numpys() -> None:
     for z in (Z.astype(np.complex64), Z.astype(np.clongdouble)):
         with pytest.raises(UnsupportedOp):
             compile_native(wg.trace(lambda z: np.abs(z * z), z)[1].optimise(), build=interpret_program)
+
+
+TRANSFORMS: dict[str, Callable[..., Any]] = {
+    "fft": np.fft.fft,
+    "ifft": np.fft.ifft,
+    "fft of floats": lambda z, **k: np.fft.fft(z.real, **k),
+    "rfft": lambda z, **k: np.fft.rfft(z.real, **k),
+    "irfft": np.fft.irfft,
+    "irfft of odd length": lambda z, **k: np.fft.irfft(z, 2 * z.shape[k["axis"]] - 1, **k),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+@pytest.mark.parametrize("norm", [None, "ortho", "forward"])
+def test_transforms_are_numpys(name: str, norm: Any) -> None:
+    """For all short lengths, along both axes of a matrix, of parts of arrays."""
+    mixed = np.array([[1, 1j, 0.5, 2, 1j, 0]] * 3 + [[1j, 1, 2, 0, 3, 1]] * 3)
+    for n in (*range(1 + (name == "irfft"), 26), 33, 64 if name in ("fft", "rfft") else 32):
+        z = np.random.default_rng(n).normal(size=(2 * n, 6)) @ mixed
+        for array, axis in ((z[::2, 1], -1), (z[:n, :3], 0), (z.T[1:3, ::2], 1)):
+            tape = wg.trace(lambda z, axis=axis: TRANSFORMS[name](z, axis=axis, norm=norm), array)[1].optimise()
+            run: Any = compile_native(tape, build=interpret_program)
+            assert run.state == "native code"
+            found, expected = run(array), TRANSFORMS[name](array, axis=axis, norm=norm)
+            assert found.dtype == expected.dtype and found.shape == expected.shape
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-15 * 10 * np.max(np.abs(expected)))
+
+
+def test_transforms_of_other_lengths_are_numpys() -> None:
+    """Also long ones, or such with large prime factors."""
+    for f in (lambda z: np.fft.fft(z, 3), lambda z: np.fft.rfft(z.real, 8), lambda z: np.fft.irfft(z, 4)):
+        with pytest.raises(UnsupportedOp):
+            compile_native(wg.trace(f, Z[0])[1].optimise(), build=interpret_program)
+    for n in (4099, 8192, 997):
+        with pytest.raises(UnsupportedOp):
+            compile_native(wg.trace(np.fft.fft, np.ones(n, complex))[1].optimise(), build=interpret_program)

@@ -52,7 +52,7 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     "eigenvectors, whose rule asks for bools": lambda e: recurrence(
         e, np.sum(np.linalg.eigh(e[:4] + e[:4].T)[1][:, 0] ** 4)
     ),
-    "beside complex numbers": lambda e: recurrence(e, np.sum(np.abs(np.fft.fft(e[:, 0] * (1 + 0.5j))) ** 2) * 0.1),
+    "beside complex numbers": lambda e: recurrence(e, np.sum(np.abs(np.fft.fft(e[:, 0] * (1 + 0.5j), 8)) ** 2) * 0.1),
     "beside a question for memory": lambda e: recurrence(e, np.sum(flattened_and_written(e * 0.5, e[0, 0]))),
     "beside a question for new memory": lambda e: recurrence(
         e, np.sum(flattened_and_written(np.zeros((9, 4)), e[0, 0]))

@@ -377,6 +377,7 @@ _OF_ARRAYS = (
     OpInfo("getitem", (operator.getitem,)),
     OpInfo("setitem", (functional.setitem,)),
     OpInfo("additem", (functional.additem,)),
+    *[OpInfo(fn.__name__, (fn,)) for fn in (np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft)],
     OpInfo("real", (np.real,)),
     OpInfo("imag", (np.imag,)),
     OpInfo("roll", (np.roll,)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from wengert.compiling.native import indices, sequences, small_matrices, sums, views
+from wengert.compiling.native import fourier, indices, sequences, small_matrices, sums, views
 
 EMITTERS: dict[str, Callable[..., Any]] = {
     "getitem": views.emit_getitem, "item": views.emit_item, "getattr": views.emit_attribute,
@@ -29,3 +29,8 @@ EMITTERS: dict[str, Callable[..., Any]] = {
     "tolist": views.emit_list, "real": views.emit_real_part, "imag": views.emit_real_part,
 }  # fmt: skip
 """Emitters of calls, by the name of the operation: (body, op, values of the arguments) -> value of the call."""
+
+OF_COMPLEX: dict[str, Callable[..., Any]] = {
+    "fft": fourier.emit_fft, "ifft": fourier.emit_fft, "rfft": fourier.emit_rfft, "irfft": fourier.emit_irfft,
+}  # fmt: skip
+"""Emitters of calls that take or return complex numbers, and are neither elementwise nor done to each part."""

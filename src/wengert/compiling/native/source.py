@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from wengert.compiling.native.array_ops import EMITTERS
+from wengert.compiling.native.array_ops import EMITTERS, OF_COMPLEX
 from wengert.compiling.native.blocks import BlockLevel
 from wengert.compiling.native.callouts import Callout, can_call_out, emit_callout
 from wengert.compiling.native.complex_numbers import complex_parameter, emit_complex, interleaved, takes_complex
@@ -308,7 +308,8 @@ class Body:
         if isinstance(fn, Loop):
             return emit_loop(self, op, *args)
         if takes_complex(op, args):
-            return emit_complex(self, op, args)
+            emitter = OF_COMPLEX.get(info(fn).name)
+            return self.emitted(emitter, op, args) if emitter is not None else emit_complex(self, op, args)
         if _is_int64(op.val) and info(fn).name in INT_WORDS and not (op.guard or op.kwargs or _counts_bools(op)):
             return emit_whole(self, op, fn, *args)
         operation = scalar_op(fn, len(args)) or self.scipy_op(fn, len(args))
@@ -340,10 +341,14 @@ class Body:
             if _is_integer(op.val) and info(fn).name not in (*MOVES, "searchsorted", "flatnonzero"):
                 raise UnsupportedOp(f"{callable_name(fn)} of integers")
             args = [self.operand(x) if isinstance(x, KnownInts) else x for x in args]
+        return self.emitted(known, op, args)
+
+    def emitted(self, emitter: Callable[..., Any], op: Call, args: Sequence[Any]) -> Any:
+        """Return the value of a call by its emitter, which takes the same arguments."""
         try:
-            return known(self, op, *args, **{k: self.value(x) for k, x in op.kwargs.items()})
+            return emitter(self, op, *args, **{k: self.value(x) for k, x in op.kwargs.items()})
         except TypeError as error:
-            raise UnsupportedOp(f"{callable_name(fn)} with these arguments") from error
+            raise UnsupportedOp(f"{callable_name(op.fn)} with these arguments") from error
 
     def scipy_op(self, fn: Any, args: int) -> ScalarOp | None:
         """Return the word of a ufunc of SciPy, which the program then declares."""
