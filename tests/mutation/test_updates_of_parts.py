@@ -127,3 +127,41 @@ def test_a_sum_at_indices_of_a_read_only_array_is_one_in_all_modes():
     primal, tangent = wg.jvp(f, (X,), (X,))
     assert np.isclose(value, primal)
     assert np.isclose(slope @ X, tangent)
+
+
+VALUES = {
+    "writes the array": "y[0] = x[3] * y[2]",
+    "writes another element": "y[4] = x[3] * y[4]",
+    "writes the whole array": "y[:] = y * x",
+    "updates another part": "y[other] *= x[1:3]",
+    "updates the same part": "y[places] += x[1:3]",
+    "updates another array": "z[places] += y[places]",
+    "writes the indices": "places[0] = 3",
+    "adds at the indices": "np.add.at(y, places, x[1:3])",
+    "raises": "raise KeyError",
+}
+
+
+@pytest.mark.parametrize("name", UPDATES)
+@pytest.mark.parametrize("value", VALUES)
+def test_the_value_may_write_what_the_update_reads(name, value):
+    """An error that the value raises leaves the array as it was."""
+    space: dict[str, Any] = {"np": np}
+    exec(
+        "def f(x):\n"
+        "    places, other, y, z = np.array([0, 2]), np.array([1, 2]), x * 1.5, x * 0.5\n"
+        "    y[1], z[1] = x[0] * x[1], x[2] * x[3]\n"
+        f"    def v():\n        {VALUES[value]}\n        return 0.3 * x[2:4] + 0.1 * np.tanh(y[:2])\n"
+        "    for _ in range(2):\n"
+        "        try:\n"
+        f"            y[places] {name} v()\n"
+        "        except KeyError:\n"
+        "            y[places] *= x[:2]\n"
+        f"        z[places] {name} 0.7\n"
+        "    return np.sum(y * y) + np.sum(z * z)\n",
+        space,
+    )
+    f = space["f"]
+    expected = differences(f)
+    for found in (wg.grad(f)(X), wg.jacfwd(f)(X), wg.grad(lambda x: wg.value_and_grad(f)(x)[0])(X)):
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7 * np.max(np.abs(expected)))

@@ -43,11 +43,11 @@ from wengert.hooks.matching import match_class_pattern
 from wengert.hooks.operators import BINARY, COMPARISONS, INPLACE, UNARY, Binary
 from wengert.hooks.protocols import binary, compare, contains, inplace, not_, not_contains, truth, unary
 from wengert.hooks.search import note_made_text
-from wengert.hooks.short_writes import ShortForms, write_entry
+from wengert.hooks.short_writes import write_entry
 from wengert.recording.caches import compared
 from wengert.recording.decisions import made_text, raised
 from wengert.recording.identity import is_, is_not
-from wengert.recording.primitives import primitive_of
+from wengert.recording.primitives import ShortForms, primitive_of
 from wengert.recording.recorders import record_two
 from wengert.recording.recording import C_ONLY_TYPES, OPERANDS, STATE, OpenCounts
 from wengert.recording.shadow import SHADOW

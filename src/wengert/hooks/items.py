@@ -21,17 +21,18 @@ from wengert.hooks.integers import integer
 from wengert.hooks.lookups import guard_hashing, guard_index, guard_reachable, guard_set_order
 from wengert.hooks.readers import check_read, checked_items, is_reader, runs_unseen
 from wengert.hooks.search import CARRIER_TYPES, WAITING_MODULES, may_wait_for_threads, opaque
-from wengert.hooks.short_writes import ShortForms, store_entry
+from wengert.hooks.short_writes import store_entry
 from wengert.hooks.standins.texts import octets
 from wengert.hooks.writes import record_store, slot_of_key
-from wengert.mutation.storage import Memory, memory_of
+from wengert.mutation.regions import read_at_key
+from wengert.mutation.storage import Memory
 from wengert.mutation.versions import NO_UPDATE, Storage
 from wengert.recording.aliases import READERS, behind
 from wengert.recording.caches import found
 from wengert.recording.identity import found_by_identity
 from wengert.recording.record import record_call
 from wengert.recording.recording import C_ONLY_TYPES, MOST_SEARCHED, STATE, OpenCounts, Recording, users_line
-from wengert.recording.shadow import SHADOW, WEAKLY_HELD_ABOVE, weak
+from wengert.recording.shadow import SHADOW
 from wengert.values.data_classes import READS
 from wengert.values.keys import has_known_parts, has_plain_parts
 from wengert.values.names import home_of, lookup
@@ -72,7 +73,7 @@ def get_item(key: Any, container: Any, site: Site | None) -> Any:
         if t in C_ONLY_TYPES:
             if slot is None and id(key) not in SHADOW:
                 return container[key]
-            if slot is not None and STATE.fast_entries is not None and _is_short(key):
+            if slot is not None and STATE.fast_entries is not None and (type(key) is int or _is_short(key)):
                 STATE.site = site
                 return _record_item(container, key, container[key], slot)
         elif recording is not None and recording.memory.holds_objects and container.dtype.char in "OV":
@@ -84,7 +85,11 @@ def get_item(key: Any, container: Any, site: Site | None) -> Any:
             owner = container if container.base is None else container.base
             storage = memory.storages.get(id(owner))
             if storage is not None and storage.slot is not None and not (OpenCounts.tapes or memory.lent):
-                return _read_written(memory, storage, owner, container, key)
+                value = container[key]
+                if owner is container and type(value) is np.float64:
+                    read_at_key(memory.recording, value, storage.slot, storage.spec, key)
+                    return value
+                return _read_written(memory, storage, owner, container, key, value)
             if storage is not None or type(owner) is not np.ndarray or owner.base is not None or memory.fields:
                 slot = memory.slot(container)
             value = container[key]
@@ -93,9 +98,8 @@ def get_item(key: Any, container: Any, site: Site | None) -> Any:
     return _get_item_slowly(container, key)
 
 
-def _read_written(memory: Memory, storage: Storage, owner: np.ndarray, array: np.ndarray, key: Any) -> Any:
-    """Return `array[key]`, a part of written memory, on no tape; a view of it is recorded when it is first used."""
-    value = array[key]
+def _read_written(memory: Memory, storage: Storage, owner: np.ndarray, array: np.ndarray, key: Any, value: Any) -> Any:
+    """Return `value`, the part `array[key]` of written memory, on no tape; a view is recorded when it is first used."""
     kind, where = type(value), key
     if array is not owner:
         where = None if memory.lent.overwritten or storage.shows(array) else storage.key_within(array, key, owner)
@@ -103,25 +107,25 @@ def _read_written(memory: Memory, storage: Storage, owner: np.ndarray, array: np
         slot = memory.slot(array)
         return value if slot is None else _record_item(array, key, value, slot)
     if kind is np.float64:
-        _append_item(memory.recording, value, storage.slot, storage.spec, where)
+        read_at_key(memory.recording, value, storage.slot, storage.spec, where)
         return value
     if value.base is not None and value.base is not owner:
         return record_call(require_primitive(operator.getitem), (array, key), {})
     if value.base is None:
         where = memory.capture(key)
-        _append_item(memory.recording, value, storage.slot, storage.spec, where)
+        read_at_key(memory.recording, value, storage.slot, storage.spec, where)
     elif type(STATE.site) is not UpdatingSite:
         storage.note_key(value, where, owner.shape)
     if type(STATE.site) is UpdatingSite:
-        memory.update = value, where, array.shape, owner.shape
+        memory.update = value, where, array.shape, owner.shape, storage, storage.stamp
     return value
 
 
 def _record_item(array: np.ndarray, key: Any, value: Any, slot: int) -> Any:
     """Record that `array[key]`, by an untraced key, is `value`, and return it; the array is at this slot."""
-    recording = STATE.recording
-    assert recording is not None
-    kind, memory = type(value), memory_of(recording)
+    recording: Recording = STATE.recording  # type: ignore[assignment]
+    memory: Memory = recording.memory  # type: ignore[assignment]
+    kind = type(value)
     base = value.base if kind is np.ndarray else None
     is_odd = base is not array and base is not array.base if base is not None else kind not in _RECORDED
     if is_odd or array.dtype.kind not in "fc" or recording.inert:
@@ -130,7 +134,7 @@ def _record_item(array: np.ndarray, key: Any, value: Any, slot: int) -> Any:
     if spec is None:
         spec = recording.specs[slot] = spec_of(array)
     kept_key = memory.capture(key) if kind is np.ndarray and base is None else key
-    new_slot = _append_item(recording, value, slot, array if recording.keep else spec, kept_key)
+    new_slot = read_at_key(recording, value, slot, array if recording.keep else spec, kept_key)
     if base is not None:
         plain = type(base) is np.ndarray and base.base is None and not memory.fields  # it owns the memory
         if memory.storages and (not plain or id(base) in memory.storages):
@@ -141,18 +145,6 @@ def _record_item(array: np.ndarray, key: Any, value: Any, slot: int) -> Any:
 
 
 _RECORDED = {np.float64, np.ndarray}
-
-
-def _append_item(recording: Recording, value: Any, slot: int | None, array: Any, key: Any) -> int:
-    """Append the entry of a read; `array` is what it keeps of the array that was read, at this slot."""
-    kept = value
-    if type(value) is np.ndarray and value.nbytes > WEAKLY_HELD_ABOVE and not recording.keeps_results:
-        kept = weak(value)
-    entries = recording.entries
-    new_slot = len(entries)
-    entries.append((ShortForms.item, kept, (slot, None), (array, key), None, STATE.site))
-    SHADOW[id(value)] = new_slot
-    return new_slot
 
 
 def _is_short(key: Any) -> bool:
@@ -213,13 +205,17 @@ def set_item(container: Any, key: Any, value: Any, site: Site | None) -> None:
         STATE.site = site
         recording, kind = STATE.recording, type(value)
         if recording is not None and (kind is np.ndarray or kind in FLOATS):
-            memory = memory_of(recording)
-            is_view = kind is np.ndarray and value.base is not None
-            if is_view and value is memory.update[0] and container.shape == memory.update[2]:
+            memory: Memory = recording.memory  # type: ignore[assignment]
+            update = memory.update
+            is_update = kind is np.ndarray and value is update[0] and container.shape == update[2]
+            if is_update and (value.base is not None or update[4] is None):
                 memory.update = NO_UPDATE
-                container[key] = value  # nothing changes
+                is_copy = value.base is None  # its store is recorded already; that of a view changes nothing
+                memory.unfinished += is_copy
+                container[key] = value
+                memory.unfinished -= is_copy
                 return
-            if store_entry(recording, container, key, value):
+            if store_entry(memory, container, key, value):
                 return
         record_store(container, integer(key), value)
         return

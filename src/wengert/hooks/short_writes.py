@@ -14,31 +14,22 @@ import numpy as np
 from wengert.mutation.regions import read_at_key
 from wengert.mutation.storage import Memory, memory_of
 from wengert.mutation.undo import saved_region
-from wengert.mutation.versions import NO_UPDATE, Storage
+from wengert.mutation.versions import NO_UPDATE
 from wengert.recording.interface import WrittenMemory
-from wengert.recording.primitives import Bound, Primitive
+from wengert.recording.primitives import Bound, Primitive, ShortForms
 from wengert.recording.recording import STATE, Recording
 from wengert.recording.shadow import SHADOW, WEAKLY_HELD_ABOVE
 from wengert.values.keys import frozen, has_known_parts, has_plain_parts, is_element, names_once
-from wengert.values.specs import SCALARS, Spec, light, spec_of
+from wengert.values.specs import SCALARS, Spec, spec_of
 
 _FLOAT64 = np.dtype(float)
 _SIGNS = {operator.add: 1, np.add: 1, operator.sub: -1, np.subtract: -1}
 
 
-class ShortForms:
-    """The bound primitives that the hooks of items record on the short path."""
-
-    item: Any = None
-    stores: Any = None  # of a constant, and of a traced number
-    sums: Any = None  # of `y[a:b] += v`, of a constant and of a traced `v`
-    negative: Primitive | None = None  # of the `v` of `y[a:b] -= v`, which is recorded as `y[a:b] += -v`
-
-
-def store_entry(recording: Recording, array: np.ndarray, key: Any, value: Any) -> bool:
+def store_entry(memory: Memory, array: np.ndarray, key: Any, value: Any) -> bool:
     """Store floats into a part of an array written before, or of a view of one, and record that."""
-    owner, stores, memory = array if array.base is None else array.base, ShortForms.stores, memory_of(recording)
-    storage = _storage_for_short_path(recording, memory, owner)
+    owner, stores, recording = array if array.base is None else array.base, ShortForms.stores, memory.recording
+    storage = memory.storage_for_short_path(owner)
     if storage is None or stores is None:
         return False
     region, kept, value_slot = None, value, SHADOW.get(id(value))
@@ -55,16 +46,12 @@ def store_entry(recording: Recording, array: np.ndarray, key: Any, value: Any) -
     bound, where = stores[value_slot is not None], key
     if region is not None and region.base is None:
         where = memory.capture(key)
-        addend = _addend_of_update(memory, storage, key, value_slot) if ends_update else None
-        if addend is not None:
-            value_slot, kept = addend
-            bound = ShortForms.sums[value_slot is not None]
     if owner is not array:
         where = storage.key_within(array, key, owner)
         if where is None:
             return False
     slot = len(recording.entries)
-    if id(owner) in memory.captured:
+    if memory.is_captured(owner):
         saved = array[key] if region is None or region.base is None else region.copy()
         memory.undo.append([slot, array, frozen(key), saved])
     memory.update = NO_UPDATE
@@ -86,7 +73,7 @@ def store_entry(recording: Recording, array: np.ndarray, key: Any, value: Any) -
 def sum_entry(recording: Recording, add: Callable[..., Any], array: np.ndarray, key: Any, value: Any) -> bool:
     """Do and record `add(array, key, value)`, which is `np.add.at`, on floats in a small array written before."""
     memory, sums, kept, slot = memory_of(recording), ShortForms.sums, value, SHADOW.get(id(value))
-    storage = _storage_for_short_path(recording, memory, array)
+    storage = memory.storage_for_short_path(array)
     if storage is None or sums is None or recording.stream is not None or array.nbytes > WEAKLY_HELD_ABOVE:
         return False
     if not array.flags.writeable:  # np.add.at may write into it
@@ -101,7 +88,7 @@ def sum_entry(recording: Recording, add: Callable[..., Any], array: np.ndarray, 
         kept, slot = spec_of(value), memory.slot(value)
     elif type(value) not in SCALARS:
         return False
-    if id(array) in memory.captured:
+    if memory.is_captured(array):
         memory.undo.append(saved_region(len(recording.entries), array))
     run_unfinished(memory, add, (array, key, value))
     args = storage.spec, memory.capture(key), kept
@@ -109,39 +96,6 @@ def sum_entry(recording: Recording, add: Callable[..., Any], array: np.ndarray, 
     memory.written(storage, array, len(recording.entries) - 1)
     memory.unfinished -= 1
     return True
-
-
-def _addend_of_update(memory: Memory, storage: Storage, key: np.ndarray, slot: int | None) -> tuple[Any, Any] | None:
-    """If the value at `slot` is `y[key] + v` of this version of y, return the slot of v and what an entry keeps of v.
-
-    The indices must be those of the read, and different: of an element that is named twice, the last sum counts.
-    """
-    recording = memory.recording
-    entries = recording.entries
-    if slot is None or ShortForms.sums is None or recording.stream is not None:
-        return None
-    bound, _, ins, args, _, _ = entries[slot]  # type: ignore[misc]
-    if type(bound) is not Bound or _SIGNS.get(bound.fn) != 1 or type(ins[0]) is not int:
-        return None
-    read = entries[ins[0]]
-    if read is None or read[0] is not ShortForms.item or read[2][0] != storage.slot or read[3][1] is not key:
-        return None
-    if (memory.undo and memory.undo[-1][0] > ins[0]) or not names_once(key):
-        return None
-    return ins[1], light(args[1])
-
-
-def _storage_for_short_path(recording: Recording, memory: Memory, owner: Any) -> Storage | None:
-    """Return the version of an owner of traced floats to which short paths may write, else None."""
-    storage = memory.storages.get(id(owner))
-    if storage is None or storage.slot is None or not storage.is_float64 or recording.keep or memory.lent:
-        return None
-    if owner.base is not None:  # memory that is not NumPy's
-        return None
-    found = memory.roots.get(id(owner))
-    if found is not None and found[1].waiting and found[0]() is owner:  # inner arguments, which `join` must add
-        return None
-    return storage
 
 
 def _owns_other_memory(value: np.ndarray, array: np.ndarray) -> bool:
@@ -161,14 +115,19 @@ def write_entry(
     """Do and record an elementwise call on floats, `primitive` of `args`, that writes into `target`: `target *= v`.
 
     `fn(*given)` does it. The target owns its memory, or is selected by a basic key from an array written before. The
-    copy that an update has read gets no version, as it has no views.
+    copy that an update has read gets no version, as it has no views; its store is recorded here, before it is done.
     """
     if recording.keep or recording.checks_fp_errors or recording.context is not None or ShortForms.sums is None:
         return False
     if not primitive.on_floats or not _are_floats(target, args):
         return False
-    memory, owner, key = memory_of(recording), target if target.base is None else target.base, None
-    storage, is_update = _storage_for_short_path(recording, memory, owner), memory.is_update(target, owner)
+    memory: Memory = recording.memory  # type: ignore[assignment]
+    owner, key = target if target.base is None else target.base, None
+    is_update = target is memory.update[0] and (target.base is None or owner.shape == memory.update[3])
+    is_copy = is_update and target.base is None and _is_new_copy(memory)
+    if is_copy:
+        owner = memory.update[4].owner()
+    storage = memory.storage_for_short_path(owner)
     if owner is not target:
         if storage is None:
             return False
@@ -185,20 +144,24 @@ def write_entry(
             slot = _record_negative(recording, added, kept, slot)
     else:
         own = None
-        if is_update and key is not None:
+        if is_update and key is not None and not is_copy:
             assert storage is not None
             assert storage.slot is not None
             own = read_at_key(recording, target, storage.slot, storage.spec, key)
         ins = tuple([_slot_of(memory, a) if own is None or a is not target else own for a in args])
-        bound = primitive.simple_bound(recording.mask(ins))
+        mask = recording.mask(ins) if recording.inert else tuple([slot is not None for slot in ins])
+        bound = primitive.simple.get(mask) or primitive.simple_bound(mask)
         if not bound.places:
             return False
         if storage is None and not is_update:
             storage = memory.join(target).storage
         form, kept = ShortForms.stores, spec_of(target)
         residuals = _residuals(memory, bound, target, args, kept)
-    if id(owner) in memory.captured and target.flags.writeable:
-        memory.undo.append(saved_region(len(entries) + (bound is not None), target))
+    if memory.is_captured(owner) and target.flags.writeable:
+        saved = saved_region(len(entries) + (bound is not None), target)
+        if is_copy:
+            saved[1:3] = owner, frozen(key)
+        memory.undo.append(saved)
     memory.unfinished += 1
     try:
         fn(*given)
@@ -227,9 +190,28 @@ def write_entry(
         memory.written(storage, owner, len(entries) - 1)
         if bound is not None and not is_update:
             storage.add_view(target, slot, key, owner.shape)
+    if is_copy:
+        memory.update = target, key, memory.update[2], owner.shape, None, None
     memory.captured_to = len(entries)  # what the new entries read is captured
     memory.unfinished -= 1
     return True
+
+
+def _is_new_copy(memory: Memory) -> bool:
+    """Whether the small copy that an update has read is still up to date, so that its store can be recorded at once.
+
+    Its indices must be different: of an element that is named twice, the last number counts.
+    """
+    part, key, shape, _, storage, stamp = memory.update
+    assert part is not None
+    owner = storage.owner()
+    if owner is None or owner.shape != shape or storage.stamp != stamp or not owner.flags.writeable:
+        return False
+    if part.nbytes > WEAKLY_HELD_ABOVE or not memory.residuals_may_be_copies or memory.recording.stream is not None:
+        return False
+    if memory.undo and memory.undo[-1][0] > SHADOW[id(part)]:  # the indices may have been written since
+        return False
+    return memory.storage_for_short_path(owner) is storage and names_once(key)
 
 
 def _record_negative(recording: Recording, value: Any, kept: Any, slot: int) -> int:

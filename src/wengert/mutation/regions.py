@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.recording.primitives import ruled
+from wengert.recording.primitives import ShortForms, ruled
 from wengert.recording.recording import STATE, Recording, users_line
-from wengert.recording.shadow import SHADOW, held
+from wengert.recording.shadow import SHADOW, WEAKLY_HELD_ABOVE, held, weak
 from wengert.values.functional import getitem, setitem, setlens, setpart
 from wengert.values.functional import lens as read_lens
 from wengert.values.specs import Spec, spec_of
@@ -43,12 +43,14 @@ def read_region(recording: Recording, view: np.ndarray, owner: np.ndarray, slot:
     return append_call(recording, read_lens, view, (flat, None, None, None), (kept, *lens))
 
 
-def read_at_key(recording: Recording, view: np.ndarray, whole: int, spec: Spec, key: Any) -> int:
-    """Record, on no tape, a read of `view` at a key of its owner, an array like `spec` at slot `whole`."""
-    bound, slot = ruled(getitem).bound(2, (True, False), ()), len(recording.entries)
-    kept = held(view, recording.keeps_results)
-    recording.entries.append((bound, kept, (whole, None), (spec, key), None, STATE.site))
-    SHADOW[id(view)] = slot
+def read_at_key(recording: Recording, value: Any, whole: int | None, array: Any, key: Any) -> int:
+    """Record a read of `value` at a key of the array at slot `whole`, of which the entry keeps `array`."""
+    kept, entries = value, recording.entries
+    if type(value) is np.ndarray and value.nbytes > WEAKLY_HELD_ABOVE and not recording.keeps_results:
+        kept = weak(value)
+    slot = len(entries)
+    entries.append((ShortForms.item, kept, (whole, None), (array, key), None, STATE.site))
+    SHADOW[id(value)] = slot
     return slot
 
 

@@ -119,6 +119,24 @@ class Memory(MadeWhenRead):
             self._capture_simple_calls()
         return self._captured
 
+    def is_captured(self, owner: np.ndarray) -> bool:
+        """Whether a pullback will read the memory of an owner, so that writes into it are logged."""
+        if self.captured_to < len(self.recording.entries):
+            self._capture_simple_calls()
+        return id(owner) in self._captured
+
+    def storage_for_short_path(self, owner: Any) -> Storage | None:
+        """Return the version of an owner of traced floats to which short paths may write, else None."""
+        storage = self.storages.get(id(owner))
+        if storage is None or storage.slot is None or not storage.is_float64 or self.recording.keep or self.lent:
+            return None
+        if owner.base is not None:  # memory that is not NumPy's
+            return None
+        found = (self.roots if self.arguments else self._roots).get(id(owner))
+        if found is not None and found[1].waiting and found[0]() is owner:  # inner arguments, which `join` must add
+            return None
+        return storage
+
     @property
     def residuals_may_be_copies(self) -> bool:
         """Whether no outer level reads the residuals of an entry made now as its variables."""
@@ -127,10 +145,11 @@ class Memory(MadeWhenRead):
     def _capture_simple_calls(self) -> None:
         entries = self.recording.entries[self.captured_to :]
         for entry in entries:
-            if entry is not None and type(entry[0]) is Bound and entry[0].is_simple and not entry[0].of_numbers:
-                for value in (entry[1], *entry[3]) if self.recording.keep else entry[0].residuals(entry):
+            op: Any = None if entry is None else entry[0]
+            if type(op) is Bound and op.is_simple and not op.of_numbers:
+                for value in (entry[1], *entry[3]) if self.recording.keep else op.residuals(entry):  # type: ignore[index]
                     if isinstance(value, np.ndarray):
-                        owner = owner_of(value)
+                        owner = value if value.base is None else owner_of(value)
                         self._captured[id(owner)] = owner
         self.captured_to += len(entries)
 
@@ -165,7 +184,7 @@ class Memory(MadeWhenRead):
             key = storage.key_of(array, owner)
             if key is not None:
                 slot = read_at_key(recording, array, whole, storage.spec, key)
-                storage.add_view(array, slot, key, owner.shape)
+                storage.views[id(array)] = storage.views[id(array)][0], storage.stamp, slot, key, owner.shape
                 return slot
         placed = self.placed.use(recording, array)
         if whole is None and placed is not None:
@@ -359,10 +378,6 @@ class Memory(MadeWhenRead):
             SHADOW.pop(id(owner), None)
         else:
             SHADOW[id(owner)] = slot
-
-    def is_update(self, part: np.ndarray, owner: np.ndarray) -> bool:
-        """Whether a part is the one that an update of an item of this memory has read last."""
-        return part is self.update[0] and (part.base is None or owner.shape == self.update[3])
 
     def put(self, owner: Owner, view: np.ndarray, value: Any, value_slot: int | None) -> None:
         """Record that the region which `view` shows of the owner now holds `value`, the variable at `value_slot`."""

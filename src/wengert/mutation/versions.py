@@ -61,7 +61,8 @@ class Storage:
 
 _UNSEEN = None, -1, None, None, None
 
-PartUpdate = tuple[np.ndarray | None, Any, Any, Any]
+PartUpdate = tuple[np.ndarray | None, Any, Any, Any, Any, Any]
 """The part that `a[key] op= v` has read and is about to store back: a view or copy to which nothing else refers; its
-key in the array that owns the memory; and the shapes of `a` and of that array, which v might set."""
-NO_UPDATE: PartUpdate = (None, None, None, None)
+key in the array that owns the memory; the shapes of `a` and of that array, which v might set; and the Storage of that
+array with its stamp at the read. The Storage is None once the store is recorded."""
+NO_UPDATE: PartUpdate = (None, None, None, None, None, None)

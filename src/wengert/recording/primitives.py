@@ -249,8 +249,11 @@ class Bound:
 
     def residuals(self, entry: Any) -> list[Any]:
         """Return the values in an entry of this form that its pullback reads."""
-        args, y = entry[3], [entry[1]] if self.reads_y == "value" else []
-        return [*y, *[args[k] for k in self.residual_places]]
+        args = entry[3]
+        residuals = [args[k] for k in self.residual_places]
+        if self.reads_y == "value":
+            residuals.append(entry[1])
+        return residuals
 
     def with_outer_state(self, state: OuterState) -> Bound:
         """Return this form for one call whose rule must read everything outside its arguments as it is now."""
@@ -291,6 +294,15 @@ def _rules_changed() -> None:
 
 
 rules.watchers.append(_rules_changed)
+
+
+class ShortForms:
+    """The bound primitives that are recorded most often, without a look-up."""
+
+    item: Any = None
+    stores: Any = None  # of a constant, and of a traced number
+    sums: Any = None  # of `y[a:b] += v`, of a constant and of a traced `v`
+    negative: Primitive | None = None  # of the `v` of `y[a:b] -= v`, which is recorded as `y[a:b] += -v`
 
 
 def ruled(fn: Any) -> Primitive:

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from wengert.recording.primitives import ShortForms
 from wengert.reverse.accumulators import Cotangents, add_contributions
+from wengert.reverse.windows import part_of_view
 from wengert.values.functional import setitem
 from wengert.values.keys import may_repeat, names_once
 from wengert.values.specs import FLOATS, Spec
@@ -55,7 +57,13 @@ def number_store(cotangents: Cotangents, slot: int, entry: Any) -> bool:
         whole[key] = 0.0
     table[slot] = None
     owned.discard(slot)
-    if place is not None:
+    if place is None:
+        return True
+    if table[place] is None:
+        table[place] = whole
+        if is_owned:
+            owned.add(place)
+    else:
         cotangents.add(place, whole, is_owned)
     return True
 
@@ -64,9 +72,9 @@ def number_read(cotangents: Cotangents, slot: int, entry: Any) -> bool:
     """Step back through a read of a part, as `number_store` does through a store."""
     op, _, ins, args, _, _ = entry
     table, place, key = cotangents.table, ins[0], args[1]
-    if place not in cotangents.owned or op.scatter is None:  # nor where an array of constants is read
+    if op.scatter is None:  # an array of constants is read
         return False
-    y_bar, whole = table[slot], table[place]
+    y_bar, whole = table[slot], table[place] if place in cotangents.owned else _part_at(cotangents, place)
     if type(whole) is not np.ndarray or whole.dtype is not _DOUBLE:
         return False
     part = whole[key]
@@ -86,6 +94,18 @@ def number_read(cotangents: Cotangents, slot: int, entry: Any) -> bool:
     table[slot] = None
     cotangents.owned.discard(slot)
     return True
+
+
+def _part_at(cotangents: Cotangents, slot: int) -> np.ndarray | None:
+    """Do `part_of_view`, at once if the view at `slot` is an item of an array whose cotangent is a buffer."""
+    op, _, ins, args, _, _ = cotangents.entries[slot]
+    root = ins[0] if op is ShortForms.item and cotangents.table[slot] is None else None
+    if root in cotangents.owned:
+        buffer = cotangents.table[root]
+        part = buffer[args[1]] if type(buffer) is np.ndarray and buffer.shape == args[0].shape else None
+        if type(part) is np.ndarray and part.base is not None and (part.base is buffer or part.base is buffer.base):
+            return part
+    return part_of_view(cotangents, slot)
 
 
 def store_step(cotangents: Cotangents, y_bar: Any, owned: bool, ins: Any, args: Any) -> None:
