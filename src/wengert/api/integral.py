@@ -80,6 +80,8 @@ def nodes_for(
         1.718281828459
     """
     weighted_sum = _weighted_sum_of(f)
+    for interval in itertools.islice(_finite_intervals(a, b, breaks), 1):
+        f(float(_gauss_rule(*interval)[0][0]), *args)  # it may keep what its first call computes: then it holds that
 
     def integral(xs: np.ndarray, weights: np.ndarray) -> np.ndarray:
         value, gradients = gradients_with_closure(weighted_sum, xs.tolist(), *args, weights=weights)

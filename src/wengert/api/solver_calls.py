@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 import sys
 import threading
@@ -271,6 +270,4 @@ def unseen_again(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     def stop(leaf: Any, _: Any) -> Any:
         return leaf if watching is None or slot_of(watching, leaf) is None else call(stopped, leaf)
 
-    effects = None if watching is None else watching.solver_effects
-    run = as_traced(f) if effects is None else functools.partial(effects.without, as_traced(f))
-    return rebuild(run(*args, **kwargs), stop)
+    return rebuild(as_traced(f)(*args, **kwargs), stop)
