@@ -252,7 +252,8 @@ class NotCompiledWarning(WengertWarning):
 class NoBatchingRuleWarning(WengertWarning):
     """A function is called on the examples of a batch one by one: no batching rule, or different branches.
 
-    Use `np.where` instead of `if`, or declare a rule with `wg.extend.batching`.
+    Use `np.where` instead of `if`, or declare a rule with `wg.extend.batching`. The steps of a differential equation
+    are such a batch for its right-hand side: let that change nothing outside.
     """
 
 

@@ -397,6 +397,80 @@ def test_the_right_hand_side_that_keeps_a_matrix_runs_thrice_more(method: str) -
     np.testing.assert_allclose(slopes[0], -2.0 * np.sin(2.0 * np.sqrt(2.0)) / (2 * np.sqrt(2.0)), rtol=1e-4)
 
 
+def padded(mode: str) -> Any:
+    return lambda y: np.diff(np.pad(y, 1, mode=mode), 2)
+
+
+WRITTEN_IN_PYTHON = {
+    **{f"pad {mode}": padded(mode) for mode in ("constant", "edge", "wrap", "reflect", "linear_ramp", "mean")},
+    "insert": lambda y: np.insert(y[1:], 2, 0.0),
+    "delete": lambda y: np.append(np.delete(y, 3), 0.0),
+    "select": lambda y: np.select([y < 0.1, y > 10.0], [y**2, -y], np.sin(y)),
+    "gradient": lambda y: np.gradient(y, 0.5, edge_order=2),
+    "tile": lambda y: np.tile(y[:3], 2),
+    "block": lambda y: np.block([np.cos(y[:2]), y[2:]]),
+    "percentile": lambda y: y - np.percentile(y, 30.0),
+    "apply_along_axis": lambda y: np.apply_along_axis(np.tanh, 0, y),
+    "layout": lambda y: -y if y.flags.c_contiguous and y.flags.writeable and y.strides == (8,) else y,
+}
+
+
+@pytest.mark.parametrize("operation", WRITTEN_IN_PYTHON.values(), ids=WRITTEN_IN_PYTHON)
+def test_functions_that_numpy_has_in_python(operation: Any) -> None:
+    """They run on all stages at once, too."""
+
+    def rates(t, y, p):
+        return p * operation(y)
+
+    def loss(p):
+        y0 = 0.5 + 0.3 * np.sin(np.arange(6.0))
+        return np.sum(integrate.solve_ivp(rates, (0, 0.5), y0, t_eval=[0.2, 0.5], args=(p,), **EXACT).y ** 2)
+
+    with Counted(rates) as plain:
+        loss(0.7)
+    with Counted(rates) as traced:
+        slope = wg.grad(loss)(0.7)
+    assert traced.calls <= plain.calls + 1
+    np.testing.assert_allclose(slope, (loss(0.7 + 1e-5) - loss(0.7 - 1e-5)) / 2e-5, rtol=1e-6)
+
+
+def by_ways(t, y):
+    return y * next(k for k in range(21) if t <= k / 20)
+
+
+NOISE = np.random.default_rng(0)
+ONE_BY_ONE = {
+    "changes something outside": lambda t, y, seen=[]: seen.append(t) or y,
+    "draws random numbers": lambda t, y: y + 1e-9 * NOISE.normal(),
+    "more than 16 ways": by_ways,
+    "raises TypeError: no state": lambda t, y: y if t or y[0] != 1.0 else no_state(),
+    "in piecewise: all input arrays must have the same shape": lambda t, y: np.piecewise(
+        y, [y < 1.5], [np.sin, np.cos]
+    ),
+}
+
+
+def no_state() -> Any:
+    raise TypeError("no state")
+
+
+@pytest.mark.parametrize("why", ONE_BY_ONE)
+def test_what_is_traced_step_by_step_is_told_of(why: str) -> None:
+    rates = ONE_BY_ONE[why]
+
+    def end(k):
+        return np.sum(integrate.solve_ivp(lambda t, y: k * rates(t, y), (0, 1), [1.0, 1.2], rtol=1e-6).y[:, -1])
+
+    def safe(k):
+        try:
+            return wg.grad(end)(k)
+        except TypeError:  # of SciPy's run
+            return None
+
+    with pytest.warns(wg.NoBatchingRuleWarning, match=why):
+        safe(0.7)
+
+
 def two_levels(t, y, p):
     """Schrödinger's equation of two levels in a field."""
     field = p[1] * np.cos(p[2] * t)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.api.closed_programs import result_without_effects, with_outer_inputs
-from wengert.api.examples import MOST_BRANCHES, marked_program
+from wengert.api.examples import MOST_BRANCHES, NotAloneError, marked_program
 from wengert.api.gradient import vjp_of_call
 from wengert.api.tangents import jvp_of_call
 from wengert.api.taping import trace
@@ -224,9 +224,10 @@ class CalledFunction(Sealed):
             args, kwargs = join_parts(form, parts)
             return as_traced(self.f)(*args, **kwargs)
 
-        program = marked_program(of_parts, [Shared(part) for part in parts], {}, State(self.f))
-        if program is None:
-            raise NotNativeError("the function that it calls cannot be traced alone")
+        try:
+            program = marked_program(of_parts, [Shared(part) for part in parts], {}, State(self.f))
+        except NotAloneError as error:
+            raise NotNativeError(f"the function that it calls cannot be traced alone: {error}") from error
         watching = active_recording()
         if program.ran_unseen and (watching is None or watching.reads is None):
             raise NotNativeError("the function that it calls calls a solver")

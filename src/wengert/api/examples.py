@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 import warnings
 from collections.abc import Callable, Sequence
@@ -28,6 +29,8 @@ from wengert.sparse.pattern import SparsityPattern
 from wengert.sparse.recovery import seed_vectors
 from wengert.tape.ops import Input
 from wengert.tape.tape import Tape
+from wengert.values.callables import callable_name
+from wengert.values.frames import warn
 from wengert.values.sealed import Sealed
 
 LARGEST_CHUNK = 1 << 20
@@ -58,17 +61,18 @@ class OnExamples(Sealed):
             if self._groups is None:
                 found = self._by_code(batches)
                 return self._played(self._program, batches) if found is None else found
-        except DiffersError:
+        except DiffersError as error:
             if active_recording() is not self._outer:  # in an unseen call, whose traces would lose outer variables
                 return None
-            self._groups = self._groups_of(batches)
-        if not self._groups:
-            return None
+            differs = error
         call = calling(active_recording())
         try:
+            if self._groups is None:
+                self._groups = self._groups_of(batches, differs)
             parts = [self._played(program, [call(operator.getitem, b, rows) for b in batches])
                      for program, rows in self._groups]  # fmt: skip
-        except DiffersError:
+        except DiffersError as error:
+            warn_of_single_calls(self._f, str(error))
             return None
         order = np.argsort(np.concatenate([rows for _, rows in self._groups]))
         return call(operator.getitem, call(np.concatenate, parts), order)
@@ -111,24 +115,27 @@ class OnExamples(Sealed):
         with nullcontext() if watching is not self._outer else as_outer_variables(program, watching):
             return played(program, batches)
 
-    def _groups_of(self, batches: Sequence[np.ndarray]) -> list[tuple[Program, np.ndarray]]:
-        """Return a program for each group of examples that take the same branches; [] if there is none for some."""
+    def _groups_of(self, batches: Sequence[np.ndarray], differs: DiffersError) -> list[tuple[Program, np.ndarray]]:
+        """Return a program for each group of examples that take the same branches.
+
+        Errors: DiffersError if there is none for some; `differs` is that of the first program.
+        """
         groups: list[tuple[Program, np.ndarray]] = []
         program, left = self._program, np.arange(len(batches[0]))
         while True:
             rows = self._agreeing(program, batches, left)
             if not rows.size:
-                return []
+                raise differs
             groups.append((program, rows))
             left = np.setdiff1d(left, rows)
             if not left.size:
                 return groups
             if len(groups) == MOST_BRANCHES:
-                return []
-            made = marked_program(self._f, [Examples(b[left]) for b in batches], {}, State(self._f))
-            if made is None:
-                return []
-            program = made
+                raise DiffersError(f"there are more than {MOST_BRANCHES} ways through its branches", None)
+            try:
+                program = marked_program(self._f, [Examples(b[left]) for b in batches], {}, State(self._f))
+            except NotAloneError as error:
+                raise DiffersError(str(error), None) from error
 
     def _agreeing(self, program: Program, batches: Sequence[np.ndarray], rows: np.ndarray) -> np.ndarray:
         """Return those of some examples that run as the program does."""
@@ -296,39 +303,65 @@ def on_examples(f: Callable[..., Any], *example: Any) -> OnExamples | None:
         array([[ 1.,  4.],
                [ 9., 16.]])
     """
-    program, state = program_of(f, *example)
-    if program is None:
-        program, state = program_of_second_call(f, state, *example)
-    return None if program is None else OnExamples(f, program, active_recording(), state)
+    try:
+        program, state = program_of(f, *example)
+    except NotAloneError:
+        before = State(f)
+        try:
+            program, state = _program_of_second_call(f, *example)
+        except NotAloneError as error:
+            before.is_put_back()
+            warn_of_single_calls(f, str(error))
+            return None
+    return OnExamples(f, program, active_recording(), state)
 
 
-def program_of(f: Callable[..., Any], *example: Any) -> tuple[Program | None, State]:
-    """Trace the program of a function on an example; None if it fails alone, or changes its state, the second value."""
+class NotAloneError(Exception):
+    """A function cannot be traced alone, apart from the code that calls it."""
+
+
+def program_of(f: Callable[..., Any], *example: Any) -> tuple[Program, State]:
+    """Trace the program of a function on an example; return it with the state before. Errors: NotAloneError."""
     state = State(f)
     return marked_program(f, [Examples(np.array([part], float)) for part in example], {}, state), state
 
 
-def program_of_second_call(f: Callable[..., Any], before: State, *example: Any) -> tuple[Program | None, State]:
-    """Trace the program of a function that keeps what its first call computes: that call is traced like the user's."""
+def _program_of_second_call(f: Callable[..., Any], *example: Any) -> tuple[Program, State]:
+    """Trace the program of a function that keeps what its first call computes: that call is traced like the user's.
+
+    Errors: NotAloneError.
+    """
     call = calling(active_recording())
     try:
         call(f, *[call(np.copy, part) if isinstance(part, np.ndarray) else part for part in example])
-    except Exception:
-        before.is_put_back()
-        return None, before
-    program, state = program_of(f, *example)
-    if program is None:
-        before.is_put_back()
-    return program, state
+    except Exception as error:
+        raise _not_alone(error) from error
+    return program_of(f, *example)
 
 
-def marked_program(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], state: State) -> Program | None:
-    """Trace a function on arguments with marks. None if it fails alone, or changes its state."""
+def marked_program(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], state: State) -> Program:
+    """Trace a function on arguments with marks. Errors: NotAloneError if it fails, or changes its state."""
     outer = active_recording()
     try:
         program = trace_program(f, tuple(args), kwargs, outer, refuses_writes=False)
     except Exception as error:
+        state.is_put_back()
         if outer is not None and error in outer.refusals:
             raise
-        program = None
-    return None if state.is_put_back() else program
+        raise _not_alone(error) from error
+    if state.is_put_back():
+        raise NotAloneError("it changes something outside, or draws random numbers")
+    return program
+
+
+def _not_alone(error: Exception) -> NotAloneError:
+    return NotAloneError(f"it raises {type(error).__name__}: {error}")
+
+
+def warn_of_single_calls(f: Callable[..., Any], why: str) -> None:
+    """Warn that a solver's steps are traced one by one."""
+    warn(
+        f"wengert traces {callable_name(inspect.unwrap(f))} in each step of the solver, one by one, which is slow. It "
+        f"cannot run it on all steps at once: {why}",
+        NoBatchingRuleWarning,
+    )

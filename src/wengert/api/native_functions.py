@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.api.closed_programs import result_without_effects, with_outer_inputs
-from wengert.api.examples import MOST_BRANCHES, program_of
+from wengert.api.examples import MOST_BRANCHES, NotAloneError, program_of
 from wengert.api.gradient import vjp_of_call
 from wengert.api.tangents import jvp_of_call
 from wengert.api.taping import trace
@@ -208,10 +208,10 @@ def native_function(f: Callable[..., Any], *example: Any) -> TracedFunction:
 
 
 def _program(f: Callable[..., Any], example: Sequence[Any]) -> Program:
-    program, _ = program_of(f, *example)
-    if program is None:
-        raise NotNativeError("the function that it calls cannot be traced alone")
-    return program
+    try:
+        return program_of(f, *example)[0]
+    except NotAloneError as error:
+        raise NotNativeError(f"the function that it calls cannot be traced alone: {error}") from error
 
 
 def _native(programs: list[Program], outer: dict[int, Constant]) -> NativeFunction:

@@ -11,6 +11,7 @@ import numpy as np
 from wengert.batching.agreement import all_equal_recorded, all_finite, each_is_complex
 from wengert.batching.axes import Examples, Shared
 from wengert.batching.example import Program
+from wengert.errors import WengertError
 from wengert.rulebook.batched import batched, example, outcomes
 from wengert.rulebook.batching import Batch
 from wengert.tape.ops import Call, Constant, Input, Variable, references, substituted, value_of
@@ -118,7 +119,12 @@ class _Table:
             self._check_guard(op, args, kwargs, axes, batch_keywords)
             self.values[position] = op.val, False
         elif any(axes) or batch_keywords:
-            self.values[position] = self._on_batch(op, args, kwargs, axes, batch_keywords), True
+            try:
+                self.values[position] = self._on_batch(op, args, kwargs, axes, batch_keywords), True
+            except (TypeError, ValueError) as error:  # a shape or dtype is another one for some examples
+                if isinstance(error, WengertError):
+                    raise
+                raise DiffersError(str(error), op.site) from None
         else:
             self.values[position] = self.call(op.fn, *args, **kwargs), False
 
@@ -153,11 +159,14 @@ class _Table:
     def _check_guard(self, op: Call, args: Any, kwargs: Any, axes: Any, batch_keywords: Any) -> None:
         """Check a guard for each example. Shapes and kinds are the same for all, since each op checks them."""
         if op.fn is getattr or (op.fn is getfield and type(op.args[1]) is Path):
-            raise DiffersError("the code reads an array's memory layout", op.site)
-        if op.fn in (operator.is_, operator.is_not) or (op.fn is raises and op.val is None):
-            raise DiffersError("the code tests whether objects are identical, or whether arithmetic raises", op.site)
+            found = args[0].flags.writeable if op.fn is getfield else args[0].strides[1 if axes[0] else 0 :]
+            if found != op.val:
+                raise DiffersError("the code reads an array's memory layout", op.site)
+            return
         if op.fn is np.shares_memory:  # the same for all examples, which have the same memory layout
             return
+        if op.fn in (operator.is_, operator.is_not) or (op.fn is raises and op.val is None):
+            raise DiffersError("the code tests whether objects are identical, or whether arithmetic raises", op.site)
         if not any(axes) and not batch_keywords:
             found = [self.call(op.fn, *args, **kwargs)]
         elif op.fn in _OF_KIND and axes[0] is True:

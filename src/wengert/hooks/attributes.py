@@ -20,7 +20,7 @@ from wengert.hooks.reshaping import set_shape
 from wengert.hooks.writes import record_store
 from wengert.recording.aliases import READING_BY_NAME
 from wengert.recording.identity import given
-from wengert.recording.layout import is_of_an_argument, laid_out, writable
+from wengert.recording.layout import flags_of, is_of_an_argument, laid_out, writable
 from wengert.recording.record import record_call
 from wengert.recording.recording import STATE, users_line
 from wengert.recording.slots import slot_of
@@ -141,7 +141,9 @@ def _value_attribute(recording: Any, obj: Any, name: str) -> Any:
     if name in _LAYOUT:
         if recording.keep:
             laid_out(recording)
-            writable(recording, [owner_of(obj)] if name == "flags" else [])
+            if name == "flags":
+                writable(recording, [owner_of(obj)])
+                return flags_of(recording, given(recording, obj))
         return getattr(given(recording, obj), name)
     fn = _RECORDED_AS.get(name)
     if name == "base" and recording.keep:

@@ -107,7 +107,14 @@ def writable(recording: Recording, owners: Sequence[np.ndarray]) -> None:
         return
     for slot, array in [item for item in _arrays_given(recording) if any([owner_of(item[1]) is o for o in owners])]:
         asked = Primitive(getfield, None, "guard")
-        recording.append((asked, array.flags.writeable, (slot, None), (array, _WRITEABLE), None, users_site()))
+        value = flags_of(recording, array).writeable
+        recording.append((asked, value, (slot, None), (array, _WRITEABLE), None, users_site()))
+
+
+def flags_of(recording: Recording, array: np.ndarray) -> Any:
+    """Return the flags of an array; an argument of a batched function, which is kept read-only, counts as writable."""
+    is_kept = recording.batched and any([array is given for _, given in _arrays_given(recording)])
+    return (np.empty_like(array) if is_kept else array).flags
 
 
 _WRITEABLE = Path(((".", "flags"), (".", "writeable")))

@@ -190,11 +190,13 @@ def example_of(f: Any, args: tuple[Any, ...], start: Any, y0: Any, vectorized: b
         of_one = lambda t, y: f(t, y[:, None], *args)  # noqa: E731
     elif args:
         of_one = lambda t, y: f(t, y, *args)  # noqa: E731
-    if not np.iscomplexobj(y0):
-        return of_one, start, y0
-    of_complex = lambda t, y: of_one(t, in_complex(y))  # noqa: E731
-    of_pairs = lambda t, y: in_pairs(np.asarray(of_complex(t, y), complex))  # noqa: E731
-    return of_complex if is_event else of_pairs, start, in_pairs(y0)
+    if np.iscomplexobj(y0):
+        of_complex = lambda t, y, f=of_one: f(t, in_complex(y))  # noqa: E731
+        of_pairs = lambda t, y: in_pairs(np.asarray(of_complex(t, y), complex))  # noqa: E731
+        of_one, y0 = of_complex if is_event else of_pairs, in_pairs(y0)
+    if of_one is not f:
+        of_one.__wrapped__ = f
+    return of_one, start, y0
 
 
 def step_times(call: dict[str, Any], found: Any, times: Any) -> Any:

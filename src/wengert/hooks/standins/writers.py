@@ -38,9 +38,10 @@ def _copyto(f: Any, dst: np.ndarray, src: Any, casting: str = "same_kind", where
         where = as_traced(np.broadcast_to)(as_mask(where), dst.shape)
         if np.ndim(src) > dst.ndim:
             src = as_traced(np.reshape)(src, np.shape(src)[np.ndim(src) - dst.ndim :])
-        if np.ndim(src):
-            src = as_traced(operator.getitem)(as_traced(np.broadcast_to)(src, dst.shape), where)
-        record_store(dst, where, src)
+        if np.ndim(src):  # for any number of places, so that it serves a batch
+            record_store(dst, ..., as_traced(np.where)(where, src, as_plain(dst)))
+        else:
+            record_store(dst, where, src)
 
 
 def _writer_refused(array: Any, f: Any, *args: Any, **kwargs: Any) -> Any:
