@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.watched.trusted import belongs_to_user
+from wengert.compiling.watched.trusted import belongs_to_user, top_package
 from wengert.compiling.watched.watchable import has_readable_state, is_same_value, slot_names
 from wengert.values.names import is_heap_type
 from wengert.values.specs import is_inexact
@@ -61,8 +61,9 @@ def built_in_base(t: Any) -> Any:
 
 
 def _adds_attributes_only(cls: type) -> bool:
-    """Whether a class is built in, the user's, or an abstract one, which holds nothing."""
-    return cls in _PARTS or not is_heap_type(cls) or belongs_to_user(cls) or vars(cls).get("__slots__") == ()
+    """Whether a class is built in, one in Python of the user or of SciPy, or an abstract one, which holds nothing."""
+    is_in_python = belongs_to_user(cls) or top_package(cls.__module__) == "scipy"
+    return cls in _PARTS or not is_heap_type(cls) or is_in_python or vars(cls).get("__slots__") == ()
 
 
 class Held:

@@ -294,7 +294,7 @@ class Inputs(Guards):
         elif t is types.MethodType:
             self.add_guard(f"type({accessor}) is {self.pin(t)} and {accessor}.__func__ is {self.pin(value.__func__)}")
             self.read(value.__self__, f"{accessor}.__self__")
-        elif is_of_numba(value) or is_constant_selector(value):
+        elif is_of_numba(value) or is_constant_selector(value) or t in (classmethod, staticmethod, property):
             self.guard_is(accessor, value)
         elif issubclass(t, Wrapper):
             self.guard_is(accessor, value)

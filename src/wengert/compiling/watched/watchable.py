@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import datetime
+import decimal
 import enum
 import functools
 import io
@@ -12,6 +13,7 @@ import operator
 import pathlib
 import threading
 import types
+import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,7 +32,7 @@ CONSTANT_CALLABLES = (
 """Types of callables that cannot change: a guard of their identity is enough."""
 COMPARED_BY_VALUE = (
     np.bool_, np.integer, np.datetime64, np.dtype, range, slice, Spec, datetime.date, datetime.time, datetime.timedelta,
-    pathlib.PurePath,
+    datetime.timezone, pathlib.PurePath, decimal.Decimal, uuid.UUID, np.str_, np.bytes_,
 )  # fmt: skip
 """Types whose values guards compare, type included; the comparison runs no user code."""
 OUTLETS = (io.TextIOBase, logging.Logger)
@@ -264,8 +266,12 @@ def readable_state(value: Any) -> Any:
         return t, _readable_dtype(value.dtype), value.tobytes()
     if isinstance(value, np.dtype):
         return _readable_dtype(value)
-    if t in _PATHS:
+    if t in _PATHS or t is decimal.Decimal or t is uuid.UUID:
         return t, str(value)
+    if t is datetime.timezone:
+        return t, value.utcoffset(None), value.tzname(None)
+    if t is np.str_ or t is np.bytes_:
+        return t, value.item()
     if t is Spec:
         return t, value.shape, _readable_dtype(value.dtype), value.pytype
     raise TypeError(f"wengert cannot compare a {t.__name__} with its earlier value")
