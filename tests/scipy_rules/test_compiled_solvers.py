@@ -562,3 +562,16 @@ def test_integrals_within_integrals_with_moving_ends_need_no_derivative():
     compiled = wg.compile(triangle)
     for p in (np.array([0.7, 0.9]), np.array([1.7, 0.4])):
         assert compiled(p) == triangle(p) == pytest.approx(p[0] * p[1] ** 2 / 8.0 + p[1] ** 2 / 2.0)
+
+
+def test_a_root_of_a_solution_that_runs_uncompiled():
+    """The end y(1) = y₀ exp(-k) of y' = -k y is 1 for y₀ = exp(k)."""
+
+    def start(k):
+        def miss(y0):
+            return integrate.solve_ivp(lambda t, y: -k * y, (0, 1), [y0], rtol=1e-10, atol=1e-10).y[0, -1] - 1.0
+
+        return optimize.brentq(miss, 0.1, 9.0, xtol=1e-12)
+
+    with pytest.warns(wg.NotCompiledWarning, match="t_eval"):
+        assert wg.compile(wg.grad(start))(0.7) == pytest.approx(np.exp(0.7), rel=1e-7)

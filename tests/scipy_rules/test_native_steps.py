@@ -127,6 +127,10 @@ def in_a_buffer(x):
     return solved(slope, x)
 
 
+def with_a_helper_named_like_a_kernel(x):
+    return solved(lambda t, y: np.linalg.solve(np.eye(2) + A * x[2], -y), x)
+
+
 def with_whole_numbers(x):
     return solved(lambda t, y: [1, x[2] * y[0]], x, (0, 2), np.arange(3))
 
@@ -160,8 +164,8 @@ def that_asks_for_success(x):
 COMPILED = [
     in_a_closure, with_arguments, by_an_order, by_a_class, of_high_order, with_globals, of_an_object, backwards,
     vectorized, with_options, of_one_equation, at_traced_times, one_after_the_other, in_a_loop, with_a_table, switched,
-    in_a_buffer, with_whole_numbers, of_constants, of_an_array_written_later, rebound,
-    that_asks_for_success,
+    in_a_buffer, with_whole_numbers, with_a_helper_named_like_a_kernel, of_constants, of_an_array_written_later,
+    rebound, that_asks_for_success,
 ]  # fmt: skip
 
 

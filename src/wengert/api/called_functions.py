@@ -228,8 +228,8 @@ class CalledFunction(Sealed):
             program = marked_program(of_parts, [Shared(part) for part in parts], {}, State(self.f))
         except NotAloneError as error:
             raise NotNativeError(f"the function that it calls cannot be traced alone: {error}") from error
-        watching = active_recording()
-        if program.ran_unseen and (watching is None or watching.reads is None):
+        reads: Any = getattr(active_recording(), "reads", None)
+        if program.ran_unseen and (reads is None or reads.obstacle is not None):
             raise NotNativeError("the function that it calls calls a solver")
         for op, slot in program.outer_slots.items():
             self._outer.setdefault(slot, op)

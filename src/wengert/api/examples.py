@@ -72,7 +72,8 @@ class OnExamples(Sealed):
             parts = [self._played(program, [call(operator.getitem, b, rows) for b in batches])
                      for program, rows in self._groups]  # fmt: skip
         except DiffersError as error:
-            warn_of_single_calls(self._f, str(error))
+            calls_solver = "it calls a solver, which takes its own steps in each"
+            warn_of_single_calls(self._f, calls_solver if self._program.ran_unseen else str(error))
             return None
         order = np.argsort(np.concatenate([rows for _, rows in self._groups]))
         return call(operator.getitem, call(np.concatenate, parts), order)

@@ -123,26 +123,29 @@ def kernel(
         parts |= callback.helpers
         ufuncs |= callback.ufuncs
     functions = [node for node in ast.parse(inspect.getsource(module)).body if isinstance(node, ast.FunctionDef)]
-    texts = [ast.unparse(_WithNumbers(numbers).visit(node)) for node in functions]
+    own = {node.name: f"kernel_{node.name}" for node in functions}  # callbacks call helpers of the same names
+    texts = [ast.unparse(_WithNumbers(numbers, own).visit(node)) for node in functions]
     sources = [callback.source(each) for each, callback in callbacks.items()]
     try:
-        return compile_source("\n\n".join([*parts, *sources, *texts]), name, parameters.split(), ufuncs)
+        return compile_source("\n\n".join([*parts, *sources, *texts]), own[name], parameters.split(), ufuncs)
     except Exception as error:  # of LLVM, or of the translation to its language
         raise NotNativeError(f"compiling {name} raised {type(error).__name__}: {error!s:.200}") from error
 
 
 class _WithNumbers(ast.NodeTransformer):
-    """Replaces names of numbers by these, and leaves out annotations."""
+    """Replaces names of numbers by these and names of functions by others, and leaves out annotations."""
 
-    def __init__(self, numbers: Mapping[str, Any]) -> None:
-        self.numbers = numbers
+    def __init__(self, numbers: Mapping[str, Any], functions: Mapping[str, str]) -> None:
+        self.numbers, self.functions = numbers, functions
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        return ast.Constant(self.numbers[node.id]) if node.id in self.numbers else node
+        if node.id in self.numbers:
+            return ast.Constant(self.numbers[node.id])
+        return ast.Name(self.functions.get(node.id, node.id), node.ctx)
 
     def visit_arg(self, node: ast.arg) -> ast.arg:
         return ast.arg(node.arg)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        node.returns = None
+        node.name, node.returns = self.functions[node.name], None
         return self.generic_visit(node)
