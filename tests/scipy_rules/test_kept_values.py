@@ -349,3 +349,69 @@ def test_values_that_are_stored_in_each_call_are_told_of(solver: str) -> None:
     with pytest.warns(wg.WengertWarning, match="stores values outside"):
         wg.grad(loss)(1.1)
     assert stored == plain
+
+
+class Shared:
+    """The value and the gradient of a function, computed together for the last x."""
+
+    def __init__(self, p: Any) -> None:
+        self.p, self.x = p, None
+
+    def at(self, x: Any) -> Shared:
+        if self.x is None or not np.array_equal(x, self.x):
+            self.x, self.value = np.array(x), np.sum((x - self.p) ** 2) + x[0] ** 4
+            self.gradient = 2 * (x - self.p) + np.array([4 * x[0] ** 3, 0.0])
+        return self
+
+
+def test_a_value_and_a_gradient_that_are_kept_for_the_last_point() -> None:
+    """x₀ is the root of 2 (x - p) + 4 x³ = 0, so ∂x₀/∂p = 1 / (1 + 6 x²), and x₁ = p₁."""
+
+    def least(p):
+        both = Shared(p)
+        found = optimize.minimize(lambda x: both.at(x).value, [0.5, 0.5], jac=lambda x: both.at(x).gradient, tol=1e-12)
+        return np.sum(found.x) + 0.0 * found.fun
+
+    p = np.array([2.0, 3.0])
+    with warnings.catch_warnings(action="error"):
+        slopes, curvatures = wg.grad(least)(p), wg.hessian(least)(p)
+    x = optimize.brentq(lambda x: 2 * (x - 2.0) + 4 * x**3, 0.0, 2.0, xtol=1e-14)
+    np.testing.assert_allclose(slopes, [1 / (1 + 6 * x * x), 1.0], rtol=1e-6)
+    np.testing.assert_allclose(curvatures, [[-12 * x / (1 + 6 * x * x) ** 3, 0.0], [0.0, 0.0]], rtol=1e-6, atol=1e-9)
+
+
+def test_a_root_within_a_residual_that_begins_at_the_last_one() -> None:
+    """z³ + z = x, and z = p at the root: x = p³ + p."""
+
+    def root(p):
+        last = {"z": 0.1}
+
+        def residual(x):
+            last["z"] = optimize.newton(lambda z: z**3 + z - x, last["z"], tol=1e-13)
+            return last["z"] - p
+
+        return optimize.brentq(residual, -5.0, 20.0, xtol=1e-13)
+
+    with warnings.catch_warnings(action="error"):
+        assert wg.grad(root)(1.3) == pytest.approx(3 * 1.3**2 + 1, rel=1e-9)
+
+
+@pytest.mark.parametrize("method", ["RK45", "BDF", "LSODA"])
+def test_values_that_are_kept_for_each_part_of_the_time(method: str) -> None:
+    """The rate is p, 2p, 3p, 4p in the quarters, so y(1) = exp(-2.5 p)."""
+
+    def end(p):
+        rates: dict[int, Any] = {}
+
+        def f(t, y):
+            k = min(int(4 * t), 3)
+            if k not in rates:
+                rates[k] = p * (k + 1)
+            return -rates[k] * y
+
+        y = [1.0]
+        for k in range(4):
+            y = integrate.solve_ivp(f, (k / 4, k / 4 + 0.25 - 1e-9), y, method, **EXACT).y[:, -1]
+        return y[0]
+
+    assert wg.grad(end)(0.7) == pytest.approx(-2.5 * np.exp(-2.5 * 0.7), rel=1e-5)

@@ -17,7 +17,7 @@ from wengert.api.jacobians import jacobian as jacobian_of
 from wengert.api.parameters import ravel, stop_gradient
 from wengert.api.tangents import jvp_of_call
 from wengert.errors import ArgumentError, NoDerivativeError, NotConvergedWarning
-from wengert.hooks.solver_callbacks import is_traced, order, unseen
+from wengert.hooks.solver_callbacks import begin_again, is_traced, order, unseen
 from wengert.hooks.solver_effects import SolverEffects
 from wengert.recording.recording import users_line
 from wengert.values import signatures
@@ -105,7 +105,7 @@ def _decorate_solver(residual: Any, jacobian: Any, solver: Any) -> Any:
     return solve
 
 
-def followed(residual: Any, x: Any, jacobian: Any = None, elementwise: bool = False) -> Any:
+def followed(residual: Any, x: Any, jacobian: Any = None, elementwise: bool = False, goes_on: bool = False) -> Any:
     """Return the constant `x`, a number or array, with the derivative of the root of `residual`, as `implicit` does.
 
     If the residual depends on nothing traced, or no derivative is taken, x is returned unchanged.
@@ -115,6 +115,7 @@ def followed(residual: Any, x: Any, jacobian: Any = None, elementwise: bool = Fa
         x (float | array): The root.
         jacobian (callable | None): A function that returns the matrix ∂r/∂x.
         elementwise (bool): Each number of the residual depends only on the number of x at its index.
+        goes_on (bool): The residual goes on from what its last call has stored, such as that of a step in time.
     Returns:
         float | array: x, with its derivative.
     Raises:
@@ -128,7 +129,14 @@ def followed(residual: Any, x: Any, jacobian: Any = None, elementwise: bool = Fa
         0.25
     """
     x = stopped(x)  # it may be the solver's own argument
-    value = residual(x)
+
+    def again(x: Any) -> Any:
+        value = residual(x)
+        if not goes_on:
+            begin_again()
+        return value
+
+    value = again(x)
     if not is_traced(value) or not order():
         return x
     scale = _inverse_jacobian(residual, x, jacobian, elementwise, np.size(value))
@@ -140,7 +148,7 @@ def followed(residual: Any, x: Any, jacobian: Any = None, elementwise: bool = Fa
     root = x
     for k in range(order()):
         if k:
-            step = scale(residual(root))
+            step = scale(again(root))
         root = root - (step - stopped(step))
     residual(root)  # a residual may keep its last result: let it be that of the solution
     return root

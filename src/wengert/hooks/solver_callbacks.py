@@ -56,6 +56,12 @@ def unseen(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         raise recording.refuse(error) from None
 
 
+def begin_again() -> None:
+    """Put back the state that the functions of a solver have before it is called."""
+    if STATE.recording is not None and STATE.recording.solver_effects is not None:
+        STATE.recording.solver_effects.begin_again()
+
+
 def directly(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Return `f(*args, **kwargs)`, where f computes with no traced value: it runs as it is written, at full speed.
 

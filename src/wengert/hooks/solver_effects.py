@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,8 @@ class SolverEffects:
         """Run a function and put back what it changes; keep the state after the first run."""
         recording: Any = self.recording  # which is silenced
         before = self.before = self.before or State(self.things)
+        if before.is_changed():  # by a traced run
+            before = State(self.things)
         try:
             return f(*args, **kwargs)
         finally:
@@ -64,6 +67,11 @@ class SolverEffects:
                 self.overwrites |= any([slot_of(recording, array) is not None for array in written])
                 self.after = self.after or State(self.things)
                 before.is_put_back()
+
+    def begin_again(self) -> None:
+        """Put back what traced runs have changed."""
+        if self.recording is not None and self.before is not None:
+            _watching_writes(self.recording, self.before, self.before.is_put_back)
 
     def refuse_written(self, solver: Any) -> None:
         """Refuse a solver that has written into a traced array. Errors: RefusedCallError."""
@@ -84,8 +92,7 @@ class SolverEffects:
     def _settle(self, recording: Recording) -> None:
         """Leave the state after the first run, with the traced values of later ones; warn if these differ."""
         if self.after is not None:
-            after, arrays = self.after, tuple([array for array, _ in self.after.contents])
-            pairs = run_watching_writes(recording, lambda *_: after.put_back_but(reaches_traced), arrays, {})
+            pairs = _watching_writes(recording, self.after, partial(self.after.put_back_but, reaches_traced))
             if not all([_are_near(*pair) for pair in pairs]):
                 warnings.warn(
                     "a function that a solver calls stores values outside that depend on the inputs of the derivative. "
@@ -93,6 +100,12 @@ class SolverEffects:
                     WengertWarning,
                     2,
                 )
+
+
+def _watching_writes(recording: Recording, state: State, put_back: Callable[[], Any]) -> Any:
+    """Put back a state, with its arrays in the undo log if pullbacks read them."""
+    arrays = tuple([array for array, _ in state.contents])
+    return run_watching_writes(recording, lambda *_: put_back(), arrays, {})
 
 
 def _are_near(now: Any, was: Any) -> bool:

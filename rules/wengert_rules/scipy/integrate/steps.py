@@ -50,7 +50,7 @@ def radau(f: Any, t: Any, y: Any, end: Any) -> Any:
         slopes = np.stack([f(t + c * h, at[k]) for k, c in enumerate(RADAU_C.tolist())])
         return np.ravel(at - y - h * (RADAU_A @ slopes))
 
-    return followed(residual, unseen(solved, residual, np.tile(np.asarray(y), 3)))[2 * n :]
+    return followed(residual, unseen(solved, residual, np.tile(np.asarray(y), 3)), goes_on=True)[2 * n :]
 
 
 def solved(residual: Any, z: Any) -> Any:
