@@ -249,6 +249,9 @@ _OF_SCIPY = {row.name: row for row in (
 )}  # fmt: skip
 """The rows of ufuncs of `scipy.special`, by name: it is not imported for them."""
 
+_OF_RULES = {"wengert_rules.recurrences": {"sums_onward": OpInfo("sums_onward", ())}}
+"""The rows of functions that rules call, by module and name."""
+
 
 # -- functions of Python floats that are made from words
 
@@ -320,9 +323,15 @@ _OF_ARRAYS = (
     OpInfo("max", (np.max, np.ndarray.max), never_raises=True),
     OpInfo("min", (np.min, np.ndarray.min), never_raises=True),
     OpInfo("total", (sum,)),
-    OpInfo("cumsum", (np.cumsum, np.ndarray.cumsum)),
-    OpInfo("searchsorted", (np.searchsorted, np.ndarray.searchsorted)),
-    OpInfo("nonzero", (np.nonzero, np.ndarray.nonzero)),
+    OpInfo("cumsum", (np.cumsum, np.ndarray.cumsum, np.add.accumulate)),
+    OpInfo("cumprod", (np.cumprod, np.ndarray.cumprod, np.multiply.accumulate)),
+    OpInfo("running_max", (np.maximum.accumulate,)),
+    OpInfo("running_min", (np.minimum.accumulate,)),
+    OpInfo("sort", (np.sort,)),
+    *[
+        OpInfo(name, (getattr(np, name), getattr(np.ndarray, name)))
+        for name in ("prod", "argsort", "argmax", "argmin", "searchsorted", "nonzero", "repeat")
+    ],
     OpInfo("flatnonzero", (np.flatnonzero,)),
     OpInfo("inv", (np.linalg.inv,)),
     OpInfo("solve", (np.linalg.solve,)),
@@ -377,13 +386,10 @@ _OF_ARRAYS = (
     OpInfo("getitem", (operator.getitem,)),
     OpInfo("setitem", (functional.setitem,)),
     OpInfo("additem", (functional.additem,)),
+    *[OpInfo(fn.__name__, (fn,)) for fn in (np.roll, np.flip, np.take_along_axis)],
     *[OpInfo(fn.__name__, (fn,)) for fn in (np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft)],
     OpInfo("real", (np.real,)),
     OpInfo("imag", (np.imag,)),
-    OpInfo("roll", (np.roll,)),
-    OpInfo("flip", (np.flip,)),
-    OpInfo("repeat", (np.repeat, np.ndarray.repeat)),
-    OpInfo("take_along_axis", (np.take_along_axis,)),
     OpInfo("take", (np.take, np.ndarray.take)),
     OpInfo("whole", (functional.whole,)),
     OpInfo("as_index", (functional.as_index,)),
@@ -414,7 +420,14 @@ def info(fn: Any) -> OpInfo:
     """Return the row of a function; `UNKNOWN` if it has none."""
     if type(fn) not in TOLD_APART:
         return UNKNOWN
-    return _TABLE.get(fn) or (_row_of_scipy(fn) if type(fn) is np.ufunc else UNKNOWN)
+    return _TABLE.get(fn) or (_row_of_scipy(fn) if type(fn) is np.ufunc else _row_of_rules(fn))
+
+
+def _row_of_rules(fn: Any) -> OpInfo:
+    """Return the row of a function that rules call; `UNKNOWN` if it has none."""
+    module = getattr(fn, "__module__", None) or ""
+    row = _OF_RULES.get(module, {}).get(getattr(fn, "__name__", ""))
+    return row if row is not None and getattr(sys.modules[module], row.name, None) is fn else UNKNOWN
 
 
 def _row_of_scipy(ufunc: np.ufunc) -> OpInfo:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from wengert.compiling.native import fourier, indices, sequences, small_matrices, sums, views
+from wengert.compiling.native import fourier, indices, sequences, small_matrices, sorting, sums, views
 
 EMITTERS: dict[str, Callable[..., Any]] = {
     "getitem": views.emit_getitem, "item": views.emit_item, "getattr": views.emit_attribute,
@@ -24,7 +24,10 @@ EMITTERS: dict[str, Callable[..., Any]] = {
     "whole": indices.emit_whole, "as_index": indices.emit_as_index, "astype": indices.emit_astype,
     "solve": small_matrices.emit_solve, "cholesky": small_matrices.emit_cholesky,
     "slogdet": small_matrices.emit_slogdet, "det": small_matrices.emit_det,
-    "cumsum": sequences.emit_cumsum, "searchsorted": sequences.emit_searchsorted,
+    **dict.fromkeys(sequences.STEPS, sequences.emit_running), "sums_onward": sequences.emit_sums_onward,
+    "sort": sorting.emit_sort, "argsort": sorting.emit_sort,
+    "argmax": sorting.emit_place_of_extremum, "argmin": sorting.emit_place_of_extremum, "prod": sums.emit_prod,
+    "searchsorted": sequences.emit_searchsorted,
     "nonzero": sequences.emit_nonzero, "where": sequences.emit_nonzero, "flatnonzero": sequences.emit_flatnonzero,
     "tolist": views.emit_list, "real": views.emit_real_part, "imag": views.emit_real_part,
 }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import sys
 import types
@@ -16,6 +17,8 @@ from wengert.compiling.native.values import Scalar, UnsupportedOp, is_known_whol
 from wengert.compiling.ops import info
 from wengert.tape.ops import Call, value_of
 from wengert.values.callables import TOLD_APART
+
+MOST_SHIFTS = 16  # that are written out
 
 
 class Emitted(NDArrayOperatorsMixin):
@@ -51,6 +54,14 @@ class Emitted(NDArrayOperatorsMixin):
             val = fn(*values, **kwargs)
         native = self.body.call(Call(fn, given, kwargs, val=val))
         return Emitted(self.body, native, val) if is_native_array(native) or isinstance(native, Scalar) else val
+
+
+def _stand_in(body: Any, x: Any, recorded: Any) -> Any:
+    """Return a stand-in for an array or number, and those in a list; other values unchanged."""
+    recorded = value_of(recorded)
+    if isinstance(x, (list, tuple)) and len(x) == len(recorded):
+        return type(x)([_stand_in(body, part, known) for part, known in zip(x, recorded, strict=True)])
+    return Emitted(body, x, recorded) if is_native_array(x) or isinstance(x, Scalar) else x
 
 
 def _part(x: Any, name: str) -> Any:
@@ -199,35 +210,90 @@ def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finit
     return np.linalg.cholesky(a) if lower else np.transpose(np.linalg.cholesky(np.transpose(a)))
 
 
+def share_of(cotangent: Any, factor: Any, both: bool = False) -> Any:
+    counts = (cotangent != 0.0) & (factor != 0.0) if both else cotangent != 0.0
+    return np.where(counts, cotangent * factor, 0.0)
+
+
+def others_product(a: Any) -> Any:
+    """For each place the product of all others; rules divide the product of all where that loses nothing."""
+    one = np.ones((*a.shape[:-1], 1))
+    before = np.concatenate([one, np.cumprod(a[..., :-1], a.ndim - 1)], axis=-1)
+    after = np.concatenate([one, np.cumprod(a[..., :0:-1], a.ndim - 1)], axis=-1)
+    return before * after[..., ::-1]
+
+
+def median(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    if a.ndim != 1 or keepdims:
+        raise UnsupportedOp("np.median but of a vector")
+    n, rising = a.shape[0], np.sort(a)
+    return rising[n // 2] if n % 2 else (rising[n // 2 - 1] + rising[n // 2]) / 2.0
+
+
+def inner(a: Any, b: Any) -> Any:
+    if np.ndim(a) < 1 or not 0 < np.ndim(b) <= 2:
+        raise UnsupportedOp("np.inner of these arrays")
+    return np.matmul(a, b if np.ndim(b) == 1 else np.transpose(b))
+
+
+def hstack(tup: Any) -> Any:
+    return np.concatenate(tup, axis=0 if np.ndim(tup[0]) == 1 else 1)
+
+
+def vstack(tup: Any) -> Any:
+    return np.stack(tup) if np.ndim(tup[0]) == 1 else np.concatenate(tup, axis=0)
+
+
+def tile(A: Any, reps: Any) -> Any:
+    if A.ndim != 1 or not isinstance(reps, (int, np.integer)) or reps < 1:
+        raise UnsupportedOp("np.tile but of a vector")
+    return np.concatenate([A] * int(reps))
+
+
+def convolve(a: Any, v: Any, mode: str = "full") -> Any:
+    """Add up shifted arrays, one for each element of the shorter one."""
+    (n, a), (m, v) = sorted([(np.size(x), x) for x in (a, v)], key=lambda pair: -pair[0])
+    if m > MOST_SHIFTS or mode not in ("full", "same", "valid"):
+        raise UnsupportedOp("np.convolve of long arrays")
+    first, count = {"full": (0, n + m - 1), "same": ((m - 1) // 2, n), "valid": (m - 1, n - m + 1)}[mode]
+    terms = [np.concatenate([np.zeros(j), v[j] * a, np.zeros(m - 1 - j)])[first : first + count] for j in range(m)]
+    return functools.reduce(operator.add, terms)
+
+
+def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+    return convolve(a, v[::-1], mode) if np.size(a) >= np.size(v) else convolve(v, a[::-1], mode)[::-1]
+
+
 _INSTEAD: dict[Any, Callable[..., Any]] = {
     np.roll: roll, np.flip: flip, np.repeat: repeat, np.any: any_of, np.all: all_of, np.linspace: linspace,
     np.interp: interp, np.take_along_axis: take_along_axis, np.minimum.reduce: smallest, np.maximum.reduce: largest,
     np.clip: clip, np.ndarray.clip: clip, np.vander: vander, np.cross: cross, np.linalg.inv: inv, np.tril: tril,
-    np.triu: triu,
+    np.triu: triu, np.median: median, np.inner: inner, np.hstack: hstack,
+    np.vstack: vstack, np.tile: tile, np.convolve: convolve, np.correlate: correlate,
 }  # fmt: skip
 
-_INSTEAD_OF_SCIPYS: dict[str, dict[str, Callable[..., Any]]] = {
+_INSTEAD_BY_MODULE: dict[str, dict[str, Callable[..., Any]]] = {
+    "wengert_rules.recurrences": {"share": share_of, "products_of_others": others_product},
     "scipy.special": {"logsumexp": logsumexp, "softmax": softmax},
     "scipy.linalg": {"solve_triangular": solve_triangular, "cholesky": cholesky},
 }
-"""Functions to run instead of others, and of those of SciPy by module: none is imported for them."""
+"""Functions to run instead of others, and of those of SciPy and of rules by module: none is imported for them."""
 
 
 def expansion(fn: Any) -> Any:
     """Return a pure function in Python of NumPy operations that computes the same as another; None if there is none."""
-    if isinstance(fn, types.FunctionType) and fn.__module__.startswith("wengert_rules.") and not info(fn).name:
-        return fn
     name = getattr(fn, "__name__", "")
-    for module, instead in _INSTEAD_OF_SCIPYS.items():
+    for module, instead in _INSTEAD_BY_MODULE.items():
         if name in instead and getattr(sys.modules.get(module), name, None) is fn:
             return instead[name]
+    if isinstance(fn, types.FunctionType) and fn.__module__.startswith("wengert_rules.") and not info(fn).name:
+        return fn
     return _INSTEAD.get(fn) if type(fn) in TOLD_APART else None
 
 
 def emit_expansion(body: Any, op: Call, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Any:
     """Emit a call by running a function in Python on stand-ins for the arrays and numbers among the arguments."""
-    pairs = zip(args, map(value_of, op.args), strict=True)
-    given = [Emitted(body, x, val) if is_native_array(x) or isinstance(x, Scalar) else x for x, val in pairs]
+    given = [_stand_in(body, x, recorded) for x, recorded in zip(args, op.args, strict=True)]
     try:
         found = function(*given, **kwargs)
     except (AttributeError, TypeError, ValueError) as error:

@@ -24,7 +24,7 @@ from wengert.compiling.native.views import array_of_parts
 from wengert.compiling.ops import info
 from wengert.tape.ops import Call, value_of
 
-LONGEST = 1 << 12
+LONGEST_TRANSFORM = 1 << 12
 MOST_ODD_STEPS = 3000  # for each number one per odd prime factor, times that; NumPy is faster for more
 
 STEP = """
@@ -103,7 +103,7 @@ def emit_fft(body: Any, op: Call, x: Any, n: Any = None, axis: Any = -1, norm: A
     if n not in (None, length) or np.shape(value_of(op.args[0])) != op.val.shape:
         raise UnsupportedOp("a Fourier transform of another length than its argument")
     is_inverse = info(op.fn).name == "ifft"
-    return _scaled(body, _transform(body, pair, axis, is_inverse), _factor(norm, length, is_inverse))
+    return _times_factor(body, _transform(body, pair, axis, is_inverse), _factor(norm, length, is_inverse))
 
 
 def emit_rfft(body: Any, op: Call, x: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Any:
@@ -113,7 +113,7 @@ def emit_rfft(body: Any, op: Call, x: Any, n: Any = None, axis: Any = -1, norm: 
         raise UnsupportedOp("a Fourier transform of another length than its argument")
     whole = _transform(body, as_pair(body, array_of_parts(body, x)), axis, False)
     half = ComplexPair(*[replace(part, shape=op.val.shape) for part in real_parts(whole)])
-    return _scaled(body, half, _factor(norm, length, False))
+    return _times_factor(body, half, _factor(norm, length, False))
 
 
 def emit_irfft(body: Any, op: Call, x: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Any:
@@ -137,7 +137,7 @@ def emit_irfft(body: Any, op: Call, x: Any, n: Any = None, axis: Any = -1, norm:
                 body.level.store(_sliced(whole, along, k, 1, 1), "=", Scalar("0.0"))
         parts.append(whole)
     found = _transform(body, ComplexPair(*parts), axis, True).real
-    return _scaled(body, found, _factor(norm, length, True))
+    return _times_factor(body, found, _factor(norm, length, True))
 
 
 def _with(shape: tuple[int, ...], axis: int, n: int) -> tuple[int, ...]:
@@ -157,7 +157,7 @@ def _transform(body: Any, pair: ComplexPair, axis: int, is_inverse: bool) -> Com
     views = [body.view(x) for x in real_parts(pair)]
     shape = views[0].shape
     n = shape[axis]
-    if len(shape) > 2 or not 0 < n <= LONGEST or n * sum(_odd_factors(n)) > MOST_ODD_STEPS or 0 in shape:
+    if len(shape) > 2 or not 0 < n <= LONGEST_TRANSFORM or n * sum(_odd_factors(n)) > MOST_ODD_STEPS or 0 in shape:
         raise UnsupportedOp("a long Fourier transform, or of a length with large prime factors")
     order = (1, 0) if len(shape) == 2 and axis % 2 == 0 else range(len(shape))
     views = [view.transposed(order) for view in views]
@@ -194,7 +194,7 @@ def _factor(norm: Any, n: int, is_inverse: bool) -> float:
     return 1.0 / n if is_inverse == (norm != "forward") else 1.0
 
 
-def _scaled(body: Any, x: Any, factor: float) -> Any:
+def _times_factor(body: Any, x: Any, factor: float) -> Any:
     if factor == 1.0:
         return x
     parts = [body.level.let(f"{{0}} * {factor!r}", [part], part.shape) for part in real_parts(x)]

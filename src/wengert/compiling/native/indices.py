@@ -159,6 +159,8 @@ MOVES = (
     "zeros", "zeros_like", "empty", "empty_like",
 )  # fmt: skip
 """Operations that compute nothing, so that they are the same for integers stored as floats."""
+OF_PLACES = ("searchsorted", "flatnonzero", "cumsum", "argsort", "argmax", "argmin", "sum", "add_reduce")
+"""Operations that return integers, which their emitters store as floats."""
 
 
 def constant_table(body: Any, table: tuple[Any, ...]) -> Any:

@@ -8,20 +8,42 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.native.helper_calls import call_helper
+from wengert.compiling.native.indices import EXACT, check_elements
 from wengert.compiling.native.values import Scalar, Splat, UnsupportedOp, View, is_native_array, row_major
-from wengert.compiling.ops import BOOL_KIND
+from wengert.compiling.ops import BOOL_KIND, info
 from wengert.tape.ops import Call, value_of
+from wengert.values.callables import callable_name
 from wengert.values.keys import key_parts
 
-RUNNING_SUM = """
-def running_sum(x, o, a, p, p0, p1, o0, o1, n, m):
-    # add up m numbers, from the first one on, in each of n rows
+RUNNING = """
+def running_{name}(x, o, a, p, p0, p1, o0, o1, n, m):
+    # join m numbers, from the first one on, in each of n rows
     for i in range(n):
         s = a[p + i * p0]
         x[o + i * o0] = s
         for j in range(1, m):
-            s += a[p + i * p0 + j * p1]
+            y = a[p + i * p0 + j * p1]
+            s = {word}
             x[o + i * o0 + j * o1] = s
+    return False
+"""
+STEPS = {
+    "cumsum": "s + y",
+    "cumprod": "s * y",
+    "running_max": "s if s > y or s != s else y",
+    "running_min": "s if s < y or s != s else y",
+}
+"""The words that join the next number y with the result s so far, by operation."""
+
+ONWARD = """
+def sums_onward(x, o, a, p, p0, p1, b, q, q0, q1, n, m):
+    # from the last of m numbers on, each plus its weight times the sum after it; what is zero has no weight
+    for i in range(n):
+        s = b[q + i * q0 + (m - 1) * q1]
+        x[o + i * m + m - 1] = s
+        for j in range(m - 2, -1, -1):
+            s = b[q + i * q0 + j * q1] + (s * a[p + i * p0 + j * p1] if s != 0.0 else 0.0)
+            x[o + i * m + j] = s
     return False
 """
 
@@ -86,17 +108,46 @@ NO_ELEMENT = object()
 """A key that selects nothing."""
 
 
-def emit_cumsum(body: Any, op: Call, a: Any, axis: Any = None) -> Any:
-    """Emit np.cumsum of a vector, or along an axis of a matrix."""
-    axis = 0 if axis is None and len(getattr(a, "shape", ())) == 1 else axis
-    if not is_native_array(a) or len(a.shape) > 2 or type(axis) is not int or 0 in a.shape or op.val.dtype != float:
-        raise UnsupportedOp("np.cumsum with these arguments")
+def flat_view(body: Any, x: Any) -> View:
+    """Return the elements of an array in C order; copy them unless they lie so in memory."""
+    view: View = body.view(x)
+    if not view.is_contiguous:
+        view = body.level.view(body.level.let("{0}", [view], view.shape, view.kind))
+    return View(view.memory, view.offset, (1,), (math.prod(view.shape),), view.kind)
+
+
+def emit_running(body: Any, op: Call, a: Any, axis: Any = None) -> Any:
+    """Emit np.cumsum or the like of a vector, or along an axis of a matrix."""
+    name, is_ufuncs = info(op.fn).name, getattr(op.fn, "__name__", "") == "accumulate"
+    if axis is None and is_native_array(a) and not is_ufuncs:
+        a = flat_view(body, a)
+    axis = 0 if axis is None else axis
+    known = is_native_array(a) and 0 < len(a.shape) <= 2 and type(axis) is int and 0 not in a.shape
+    if not known or (op.val.dtype != float and (name, op.val.dtype) != ("cumsum", np.int64)):
+        raise UnsupportedOp(f"{callable_name(op.fn)} with these arguments")
     view = body.view(body.as_float(a))
     view = view if len(view.shape) == 2 else View(view.memory, view.offset, (0, *view.strides), (1, *view.shape))
     along = view.transposed((1, 0)) if axis % len(a.shape) == 0 and len(a.shape) == 2 else view
     strides = row_major(view.shape) if along is view else row_major(view.shape)[::-1]
-    made = call_helper(body, "running_sum", (RUNNING_SUM,), [along], (*strides, *along.shape), view.shape)
-    return View(made.memory, made.offset, row_major(a.shape), a.shape)
+    source = RUNNING.format(name=name, word=STEPS[name])
+    made = call_helper(body, f"running_{name}", (source,), [along], (*strides, *along.shape), view.shape)
+    found = View(made.memory, made.offset, row_major(a.shape), a.shape)
+    if op.val.dtype == np.int64:
+        check_elements(body, found, EXACT)
+    return found
+
+
+def emit_sums_onward(body: Any, op: Call, weights: Any, z: Any) -> View:
+    """Emit the recurrence by which running products and extrema are differentiated."""
+    shape = op.val.shape
+    if not 0 < len(shape) <= 2 or 0 in shape or op.val.dtype != np.float64 or z.shape != shape:
+        raise UnsupportedOp("a recurrence of these numbers")
+    if weights.shape != (*shape[:-1], shape[-1] - 1):
+        raise UnsupportedOp("a recurrence of these numbers")
+    rows = [body.view(body.as_float(body.operand(x))) for x in (weights, z)]
+    if len(shape) == 1:
+        rows = [View(x.memory, x.offset, (0, *x.strides), (1, *x.shape)) for x in rows]
+    return call_helper(body, "sums_onward", (ONWARD,), rows, rows[1].shape, shape)
 
 
 def emit_searchsorted(body: Any, op: Call, a: Any, v: Any, side: Any = "left") -> Any:

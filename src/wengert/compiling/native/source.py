@@ -18,7 +18,7 @@ from wengert.compiling.native.blocks import BlockLevel
 from wengert.compiling.native.callouts import Callout, can_call_out, emit_callout
 from wengert.compiling.native.complex_numbers import complex_parameter, emit_complex, interleaved, takes_complex
 from wengert.compiling.native.expansion import emit_expansion, expansion
-from wengert.compiling.native.indices import EXACT, INT_WORDS, MOVES, check_elements, emit_whole
+from wengert.compiling.native.indices import EXACT, INT_WORDS, MOVES, OF_PLACES, check_elements, emit_whole
 from wengert.compiling.native.loops import emit_loop
 from wengert.compiling.native.nests import SourceText, element
 from wengert.compiling.native.scipy_functions import c_name, scipy_op
@@ -338,7 +338,7 @@ class Body:
         if known is None or op.guard:
             raise UnsupportedOp(callable_name(fn))
         if info(fn).name not in _OF_KNOWN_INTS:
-            if _is_integer(op.val) and info(fn).name not in (*MOVES, "searchsorted", "flatnonzero"):
+            if _is_integer(op.val) and info(fn).name not in (*MOVES, *OF_PLACES):
                 raise UnsupportedOp(f"{callable_name(fn)} of integers")
             args = [self.operand(x) if isinstance(x, KnownInts) else x for x in args]
         return self.emitted(known, op, args)
@@ -373,7 +373,10 @@ class Body:
 
     def compute(self, op: Call, operation: ScalarOp, operands: Sequence[Any]) -> Any:
         """Apply an elementwise operation to numbers or arrays."""
-        if not _counts_bools(op) and _kind_of_value(op.val) != operation.kind:
+        is_choice = info(op.fn).name == "where" and isinstance(
+            op.val, np.ndarray
+        )  # of bools, which lie there as floats
+        if not _counts_bools(op) and not is_choice and _kind_of_value(op.val) != operation.kind:
             raise UnsupportedOp(f"{callable_name(op.fn)} of bools")
         operands = [x if k in operation.bools else self.as_float(x) for k, x in enumerate(operands)]
         if not isinstance(op.val, np.ndarray):

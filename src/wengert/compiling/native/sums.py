@@ -24,7 +24,7 @@ from wengert.compiling.native.values import (
 )
 from wengert.compiling.native.views import array_of_parts, diagonal_of_matrix, emit_reshape
 from wengert.compiling.ops import FLOAT_KIND, ScalarOp, info, power_op
-from wengert.tape.ops import Call
+from wengert.tape.ops import Call, value_of
 
 BLAS_ABOVE = 1 << 15  # products; above, BLAS is faster than loops
 STACKS_ABOVE = 1 << 17  # products of stacks; above, loops gain little, and take long to compile
@@ -40,12 +40,31 @@ def emit_add_reduce(body: Any, op: Call, a: Any, axis: Any = 0, keepdims: Any = 
     return emit_sum(body, op, a, axis)
 
 
-def emit_max(body: Any, op: Call, a: Any, axis: Any = None, keepdims: Any = False, initial: Any = None) -> Any:
-    return _reduce(body, op, _first_of("-inf", initial), "({1} if {1} >= {0} or {1} != {1} else {0})", a, axis)
+def emit_prod(body: Any, op: Call, a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+    return _reduce(body, op, "1.0", "{0} * {1}", a, axis)
 
 
-def emit_min(body: Any, op: Call, a: Any, axis: Any = None, keepdims: Any = False, initial: Any = None) -> Any:
-    return _reduce(body, op, _first_of("inf", initial), "({1} if {1} <= {0} or {1} != {1} else {0})", a, axis)
+def emit_max(
+    body: Any, op: Call, a: Any, axis: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
+) -> Any:
+    begin = _first_of("-inf", initial)
+    return _reduce(body, op, begin, "({1} if {1} >= {0} or {1} != {1} else {0})", _chosen(body, a, where, begin), axis)
+
+
+def emit_min(
+    body: Any, op: Call, a: Any, axis: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
+) -> Any:
+    begin = _first_of("inf", initial)
+    return _reduce(body, op, begin, "({1} if {1} <= {0} or {1} != {1} else {0})", _chosen(body, a, where, begin), axis)
+
+
+def _chosen(body: Any, a: Any, where: Any, begin: str) -> Any:
+    """Return an array in which the number that a reduction begins with replaces the elements that are left out."""
+    if where is True:
+        return a
+    if not is_native_array(a) or not is_native_array(where) or a.shape != where.shape:
+        raise UnsupportedOp("a reduction of these elements")
+    return body.level.let(f"({{1}} if {{0}} else {begin})", [where, body.as_float(a)], a.shape)
 
 
 def _first_of(begin: str, initial: Any) -> str:
@@ -61,11 +80,17 @@ def emit_mean(body: Any, op: Call, a: Any, axis: Any = None, keepdims: Any = Fal
 
 
 def emit_norm(body: Any, op: Call, x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
-    """Emit the root of the sum of squares."""
-    if ord is not None or not is_native_array(x):
+    """Emit the root of the sum of squares, or another norm of vectors."""
+    is_vector = is_native_array(x) and (type(axis) is int or (axis is None and len(x.shape) == 1))
+    if not is_native_array(x) or not (ord is None or (is_vector and ord in (1, 2, np.inf, -np.inf))):
         raise UnsupportedOp("np.linalg.norm with these arguments")
-    squares = body.level.let("{0} * {0}", [body.as_float(x)], x.shape)
-    return body.compute(op, info(np.sqrt).word, [_reduce(body, op, "0.0", "radd({0}, {1})", squares, axis, "+=")])
+    if ord in (None, 2):
+        squares = body.level.let("{0} * {0}", [body.as_float(x)], x.shape)
+        return body.compute(op, info(np.sqrt).word, [_reduce(body, op, "0.0", "radd({0}, {1})", squares, axis, "+=")])
+    sizes = body.level.let("abs({0})", [body.as_float(x)], x.shape)
+    if ord == 1:
+        return _reduce(body, op, "0.0", "radd({0}, {1})", sizes, axis, "+=")
+    return (emit_max if ord > 0 else emit_min)(body, op, sizes, axis)
 
 
 def _reduce(body: Any, op: Call, begin: str, template: str, a: Any, axis: Any, sign: str = "") -> Any:
@@ -73,7 +98,8 @@ def _reduce(body: Any, op: Call, begin: str, template: str, a: Any, axis: Any, s
     a = array_of_parts(body, a)
     if isinstance(a, Scalar) and type(op.val) is np.float64:
         return body.as_float(a)
-    if not is_native_array(a) or type(op.val) not in (np.float64, np.ndarray) or op.val.dtype != np.float64:
+    is_count = sign == "+=" and op.val.dtype == np.int64 and value_of(op.args[0]).dtype == np.bool_
+    if not is_native_array(a) or not (is_count or op.val.dtype == np.float64):
         raise UnsupportedOp("a reduction of anything but a float array")
     a = body.as_float(a)
     axes = axes_of(axis, len(a.shape))
@@ -175,14 +201,17 @@ def emit_matmul(body: Any, op: Call, a: Any, b: Any) -> Any:
 
 
 def emit_einsum(body: Any, op: Call, subscripts: Any, *operands: Any, optimize: Any = False) -> Any:
-    if type(subscripts) is not str or "->" not in subscripts or "." in subscripts:
+    if type(subscripts) is not str or "." in subscripts:
         raise UnsupportedOp("np.einsum with these subscripts")
-    inputs, output = subscripts.replace(" ", "").split("->")
+    inputs, is_explicit, output = subscripts.replace(" ", "").partition("->")
+    if not is_explicit:
+        output = "".join([k for k in sorted({*inputs} - {","}) if inputs.count(k) == 1])
     return contract(body, op, inputs.split(","), output, list(operands))
 
 
 def contract(body: Any, op: Call, subscripts: list[str], output: str, operands: list[Any]) -> Any:
     """Emit a sum of products, with subscripts as in einsum."""
+    operands = [Splat(x, ()) if isinstance(x, Scalar) else x for x in operands]
     if not all(map(is_native_array, operands)) or op.val.dtype != np.float64:
         raise UnsupportedOp("products of anything but float arrays")
     operands = [body.as_float(x) for x in operands]

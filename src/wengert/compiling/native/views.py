@@ -17,7 +17,7 @@ from wengert.compiling.native.indices import (
     part_of_ints,
     unplaced_view,
 )
-from wengert.compiling.native.sequences import NO_ELEMENT, is_mask, with_places
+from wengert.compiling.native.sequences import NO_ELEMENT, flat_view, is_mask, with_places
 from wengert.compiling.native.values import (
     STORED_AS_FLOATS,
     Affine,
@@ -47,7 +47,7 @@ def emit_getitem(body: Any, op: Call, x: Any, key: Any) -> Any:
             return x[key]
         x = constant_table(body, x)
     if is_mask(key, op.args[1]) and 1 < len(key.shape) == len(getattr(x, "shape", ())):
-        x, key = (flat_view(body, part) for part in (x, key))
+        x, key = (flat_view(body, _view_of(body, part)) for part in (x, key))
     key = with_places(body, key, op.args[1])
     if key is NO_ELEMENT:
         return Splat(number_literal(0.0), op.val.shape)
@@ -123,14 +123,6 @@ def emit_reshape(body: Any, op: Call, x: Any, *_: Any, **__: Any) -> Any:
         strides = iter([s for _, s in longer])
         return View(view.memory, view.offset, tuple([next(strides) if n != 1 else 0 for n in shape]), shape, view.kind)
     return replace(flat_view(body, view), strides=row_major(shape), shape=shape)
-
-
-def flat_view(body: Any, x: Any) -> View:
-    """Return the elements of an array in C order; copy them unless they lie so in memory."""
-    view = _view_of(body, x)
-    if not view.is_contiguous:
-        view = body.level.view(body.level.let("{0}", [view], view.shape, view.kind))
-    return View(view.memory, view.offset, (1,), (math.prod(view.shape),), view.kind)
 
 
 def emit_transpose(body: Any, op: Call, x: Any, *axes: Any, **named: Any) -> Any:
@@ -367,7 +359,7 @@ def emit_stack(body: Any, op: Call, parts: Any, axis: Any = 0) -> Any:
 
 
 def _new_array(body: Any, op: Call) -> View:
-    if op.val.dtype != np.float64:
+    if op.val.dtype not in (np.float64, np.bool_):
         raise UnsupportedOp(f"arrays of dtype {op.val.dtype}")
     return body.level.new_array(op.val.shape)
 
