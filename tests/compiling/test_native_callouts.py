@@ -56,7 +56,7 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     "two results": stepped(lambda x: np.linalg.qr(x.reshape(4, 3) + EYE[:, :3])[1][1, 1] * x),
     "of a list": stepped(lambda x: np.block([x[6:], x[:6]]) * np.kron(x[:3], x[:4])),
     "a large product": stepped(lambda x: (np.tanh(TALL @ x) @ TALL) / 3000),
-    "complex numbers": stepped(lambda x: np.linalg.inv(x[:9].reshape(3, 3) * 1j + EYE[:3, :3]).real.sum() * x),
+    "complex numbers": stepped(lambda x: np.linalg.det(x[:9].reshape(3, 3) * 1j + EYE[:3, :3]).real * x),
     "keywords": stepped(lambda x: np.partition(x, kth=3) + np.linalg.norm(x, ord=3, axis=None)),
     "nested": nested,
 }

@@ -168,6 +168,15 @@ def spectral(x: np.ndarray) -> Any:
     return np.sum(u**3) + np.sum(v**2 * np.arange(7))
 
 
+def solved(x: np.ndarray) -> Any:
+    """Systems with one right side and with several, complex on either side or on both."""
+    a, y = np.outer(x[:5], x[5:10]) + 1j * np.eye(5) + np.eye(5), x[:5] + 0j
+    for _ in range(4):
+        y = np.linalg.solve(a * (1 + 0.1 * np.abs(y[0])), y) + 0.1
+    z = np.linalg.solve(a, np.outer(x[:5], x[:2])) + np.linalg.solve(a.real + 3.0 * np.eye(5), np.outer(y, x[:2]))
+    return np.sum(np.abs(y) ** 2) + np.sum(z.imag * z.real) + np.sum(np.linalg.inv(a) * y).real
+
+
 def in_a_while_loop(x: np.ndarray) -> Any:
     z, n = complex(x[0], x[1]), 0
     while abs(z) < 4.0:
@@ -175,7 +184,7 @@ def in_a_while_loop(x: np.ndarray) -> Any:
     return abs(z) / 2**n
 
 
-GRADIENTS = [wave, numbers, stored, products, rearranged, functions, spectral, in_a_while_loop]
+GRADIENTS = [wave, numbers, stored, products, rearranged, functions, spectral, solved, in_a_while_loop]
 
 
 @pytest.mark.parametrize("f", GRADIENTS)
@@ -258,3 +267,9 @@ def test_transforms_of_other_lengths_are_numpys() -> None:
     for n in (4099, 8192, 997):
         with pytest.raises(UnsupportedOp):
             compile_native(wg.trace(np.fft.fft, np.ones(n, complex))[1].optimise(), build=interpret_program)
+
+
+def test_a_singular_matrix_is_numpys() -> None:
+    run = by_python(wg.trace(np.linalg.solve, np.eye(2) * 1j, np.ones(2))[1].optimise())
+    np.testing.assert_allclose(run(np.eye(2) * 2j, np.ones(2)), [-0.5j, -0.5j])
+    assert run(np.ones((2, 2)) * 1j, np.ones(2)) is None

@@ -140,7 +140,7 @@ def test_random_tapes_without_some_words(monkeypatch: pytest.MonkeyPatch, share:
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_guard_comes_before_what_it_guards() -> None:
-    """NumPy would run `np.partition` and index by its result first, and raise an IndexError; the tape is stale before."""
+    """NumPy would run `np.partition` first, and raise an IndexError at its result; the tape is stale before."""
 
     def f(x: np.ndarray, n: float) -> Any:
         s = recurrence(E * x[0], 0.5)

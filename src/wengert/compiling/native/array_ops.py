@@ -35,5 +35,6 @@ EMITTERS: dict[str, Callable[..., Any]] = {
 
 OF_COMPLEX: dict[str, Callable[..., Any]] = {
     "fft": fourier.emit_fft, "ifft": fourier.emit_fft, "rfft": fourier.emit_rfft, "irfft": fourier.emit_irfft,
+    "solve": small_matrices.emit_complex_solve, "inv": small_matrices.emit_complex_inverse,
 }  # fmt: skip
 """Emitters of calls that take or return complex numbers, and are neither elementwise nor done to each part."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from wengert.compiling.native.indices import check_elements
-from wengert.compiling.native.values import Scalar, UnsupportedOp, is_known_whole, is_native_array
+from wengert.compiling.native.values import Scalar, Splat, UnsupportedOp, is_known_whole, is_native_array
 from wengert.compiling.ops import info
 from wengert.tape.ops import Call, value_of
 from wengert.values.callables import TOLD_APART
@@ -105,12 +105,12 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     return a[np.repeat(np.arange(a.shape[0]), repeats)]
 
 
-def any_of(a: Any, axis: Any = None) -> Any:
-    return np.sum(np.where(a, 1.0, 0.0), axis=axis) > 0.0
+def any_of(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    return np.sum(np.where(a, 1.0, 0.0), axis=axis, keepdims=keepdims) > 0.0
 
 
-def all_of(a: Any, axis: Any = None) -> Any:
-    return np.sum(np.where(a, 0.0, 1.0), axis=axis) == 0.0
+def all_of(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    return np.sum(np.where(a, 0.0, 1.0), axis=axis, keepdims=keepdims) == 0.0
 
 
 def linspace(start: Any, stop: Any, num: int = 50) -> Any:
@@ -302,5 +302,5 @@ def emit_expansion(body: Any, op: Call, function: Callable[..., Any], args: list
         raise UnsupportedOp(f"{function.__name__} with these arguments")
     is_array = is_native_array(found.native)
     if isinstance(op.val, np.ndarray) and not is_array:
-        raise UnsupportedOp(f"{function.__name__} of a number")
+        return Splat(found.native, ())
     return body.item(found.native) if is_array and not isinstance(op.val, np.ndarray) else found.native

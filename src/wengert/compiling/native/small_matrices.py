@@ -5,11 +5,15 @@ Each fails for a singular matrix: NumPy then runs, and raises its error.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from wengert.compiling.native.complex_numbers import as_pair
 from wengert.compiling.native.helper_calls import call_helper
-from wengert.compiling.native.values import UnsupportedOp, View, is_native_array
-from wengert.tape.ops import Call
+from wengert.compiling.native.values import ComplexPair, UnsupportedOp, View, is_native_array, real_parts
+from wengert.tape.ops import Call, value_of
 
 LARGEST = 16  # rows; above, LAPACK is faster
 
@@ -48,7 +52,7 @@ def solve(x, o, a, p, p0, p1, b, q, q0, q1, n, m):
     for i in range(n):
         for j in range(m):
             x[o + i * m + j] = b[q + i * q0 + j * q1]
-    lu = np.empty(256)
+    lu = np.empty(1024)
     sign = eliminate(lu, a, p, p0, p1, x, o, n, m)
     if sign == 0.0:
         return True
@@ -103,6 +107,34 @@ def emit_solve(body: Any, op: Call, a: Any, b: Any) -> Any:
     right = body.view(body.as_float(b))
     sizes = matrix.shape[0], (*right.shape, 1)[1]
     return call_helper(body, "solve", (ELIMINATE, SOLVE), [matrix, right], sizes, op.val.shape)
+
+
+def emit_complex_solve(body: Any, op: Call, a: Any, b: Any) -> ComplexPair:
+    """Solve for both parts together, by the matrix [[real, -imag], [imag, real]] of twice the size."""
+    pairs = [as_pair(body, x) for x in (a, b)]
+    n, shape = op.val.shape[0], op.val.shape
+    if np.shape(value_of(op.args[0])) != (n, n) or len(shape) > 2 or not 0 < n <= LARGEST:
+        raise UnsupportedOp("linear algebra of large matrices, or of stacks of matrices")
+    left, right = [[body.view(part) for part in real_parts(pair)] for pair in pairs]
+    matrix, columns = body.level.new_array((2 * n, 2 * n)), body.level.new_array((2 * n, *shape[1:]))
+    negated = body.level.let("-{0}", [left[1]], (n, n))
+    for i, row in enumerate(((left[0], negated), (left[1], left[0]))):
+        body.level.store(_half(columns, i), "=", right[i])
+        for j, part in enumerate(row):
+            body.level.store(_half(_half(matrix, i).transposed((1, 0)), j).transposed((1, 0)), "=", part)
+    sizes = 2 * n, (*shape, 1)[1]
+    made = call_helper(body, "solve", (ELIMINATE, SOLVE), [matrix, columns], sizes, columns.shape)
+    return ComplexPair(_half(made, 0), _half(made, 1))
+
+
+def emit_complex_inverse(body: Any, op: Call, a: Any) -> ComplexPair:
+    return emit_complex_solve(body, op, a, body.value(np.eye(op.val.shape[0])))
+
+
+def _half(view: View, k: int) -> View:
+    """Return the first or second half of the rows."""
+    n = view.shape[0] // 2
+    return replace(view, offset=view.offset + k * n * view.strides[0], shape=(n, *view.shape[1:]))
 
 
 def emit_cholesky(body: Any, op: Call, a: Any) -> Any:
