@@ -52,9 +52,10 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     "partition": stepped(lambda x: np.partition(x, 5)),
     "an array of integers": stepped(lambda x: x[np.argpartition(-x, 4)]),
     "a mask": stepped(lambda x: np.where(np.isin(np.round(x, 1), [0.5, 0.6]), x, 2 * x)),
+    "a bool": stepped(lambda x: np.where(np.array_equal(np.partition(x, 0), x), 2 * x, x)),
     "one integer": stepped(lambda x: x[np.argmax(x.reshape(2, 2, 3))] * x[::-1]),
     "two results": stepped(lambda x: np.linalg.qr(x.reshape(4, 3) + EYE[:, :3])[1][1, 1] * x),
-    "of a list": stepped(lambda x: np.block([x[6:], x[:6]]) * np.kron(x[:3], x[:4])),
+    "of a list": stepped(lambda x: x[np.lexsort([x, -x])]),
     "a large product": stepped(lambda x: (np.tanh(TALL @ x) @ TALL) / 3000),
     "complex numbers": stepped(lambda x: np.linalg.det(x[:9].reshape(3, 3) * 1j + EYE[:3, :3]).real * x),
     "keywords": stepped(lambda x: np.partition(x, kth=3) + np.linalg.norm(x, ord=3, axis=None)),
@@ -72,6 +73,8 @@ def test_gradients(name: str, build: str) -> None:
     tape = wg.trace(wg.value_and_grad(f), X)[1].optimise()
     run: Any = compile_native(tape, **({"build": interpret_program} if build == "Python" else {}))
     assert "python(c" in run.source
+    if "plain" in (run.__kwdefaults__ or {}):
+        run.__kwdefaults__["plain"] = None  # native code does not fail
     for x in (X, 1.01 * X, X[::-1].copy(), X):
         value, x_bar = run(x)
         assert value == pytest.approx(f(x), rel=1e-12)

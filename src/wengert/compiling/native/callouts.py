@@ -74,7 +74,8 @@ class Callout:
         def call() -> None:
             found = fn(*read(), **words())
             for (target, kind, shape, dtype), x in zip(stores, found if is_tuple else (found,), strict=True):
-                if type(x) is not kind or getattr(x, "shape", None) != shape or _dtype(x) != dtype:
+                is_alike = type(x) is kind or (shape == () and isinstance(x, np.generic))  # a trace records them alike
+                if not is_alike or getattr(x, "shape", None) != shape or _dtype(x) != dtype:
                     raise TypeError(f"{fn} returned another type or shape than when it was recorded")
                 target[...] = x
 
@@ -132,7 +133,8 @@ class CalloutBlock:
 def can_call_out(op: Call) -> bool:
     """Whether native code may call the function of a call: it only computes, and its results can be shared."""
     moves = is_item_store(op) or info(op.fn).name in MOVES  # which would copy all of an array for a part of it
-    if op.guard or moves or isinstance(op.fn, Loop) or any(map(callable, op.args)):
+    is_branch_on_others = op.guard and not isinstance(op.val, (bool, np.bool_))
+    if is_branch_on_others or moves or isinstance(op.fn, Loop) or any(map(callable, op.args)):
         return False
     root, *rest = (getattr(op.fn, "__module__", None) or "").split(".")
     known = root == "wengert_rules" or (root in ("numpy", "scipy") and not {"random", "stats"} & {*rest})

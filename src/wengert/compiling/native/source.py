@@ -35,8 +35,8 @@ from wengert.compiling.native.values import (
     Splat,
     UnsupportedOp,
     View,
+    is_computed,
     is_constant_table,
-    is_known_whole,
     is_native_array,
     is_of_complex,
     number_literal,
@@ -291,7 +291,10 @@ class Body:
             error.site, error.op = error.site or op.site, op
             self.unsupported.append(error)
             words = {name: self.value(x) for name, x in op.kwargs.items()}
-            return emit_callout(self, op, [self.value(x) for x in op.args], words, str(error))
+            made = emit_callout(self, op, [self.value(x) for x in op.args], words, str(error))
+            if op.guard:
+                self.guard(op, made)
+            return made
 
     def call(self, op: Call) -> Any:
         """Return the value of a call."""
@@ -299,7 +302,7 @@ class Body:
         if isinstance(fn, Variable):
             raise UnsupportedOp("a call of a computed function")
         args = [self.value(x) for x in op.args]
-        if is_constant_int_call(op) and not any(map(_is_computed, (*args, *map(self.value, op.kwargs.values())))):
+        if is_constant_int_call(op) and not any(map(is_computed, (*args, *map(self.value, op.kwargs.values())))):
             return KnownInts(op.val)
         if fn is operator.add and type(op.val) is list:
             return join_lists(self, op, args)
@@ -462,14 +465,6 @@ class _UnreadParameter:
 
     def __init__(self, op: Op) -> None:
         self.op = op
-
-
-def _is_computed(x: Any) -> bool:
-    """Whether a value is computed by native code, or a part of one is."""
-    if isinstance(x, (list, tuple, slice)):
-        return any(map(_is_computed, (x.start, x.stop, x.step) if isinstance(x, slice) else x))
-    is_part = isinstance(x, KnownInts) and not is_known_whole(x)
-    return is_part or is_native_array(x) or isinstance(x, (Affine, ComplexPair, RowList, Scalar))
 
 
 def _counts_bools(op: Call) -> bool:

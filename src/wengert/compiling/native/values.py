@@ -312,3 +312,11 @@ def is_constant_table(x: Any) -> bool:
         alike = len({(part.shape, part.dtype) for part in x}) == 1
         return alike and (x[0].dtype in (np.float64, np.bool_, np.complex128) or is_int_array(x[0]))
     return any([all([isinstance(part, kind) for part in x]) for kind in (float, complex)])
+
+
+def is_computed(x: Any) -> bool:
+    """Whether a value is computed by native code, or a part of one is."""
+    if isinstance(x, (list, tuple, slice)):
+        return any(map(is_computed, (x.start, x.stop, x.step) if isinstance(x, slice) else x))
+    is_part = isinstance(x, KnownInts) and not is_known_whole(x)
+    return is_part or is_native_array(x) or isinstance(x, (Affine, ComplexPair, RowList, Scalar))
