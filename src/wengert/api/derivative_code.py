@@ -16,6 +16,13 @@ from typing import Any
 import numpy as np
 
 from wengert.api.gradient import Args, are_arrays_at, vjp_of_call
+from wengert.api.second_order import (
+    WALKED_COLUMNS,
+    WALKED_NUMBERS,
+    UnsuitedError,
+    hessian_of_calls,
+    products_of_calls,
+)
 from wengert.api.tangents import DerivativeRequest, linearize_call
 from wengert.errors import WengertError
 from wengert.recording.primitives import INPUT, Bound
@@ -49,13 +56,14 @@ _TOLD_BY_VALUE = (int, bool, str, types.NoneType, types.EllipsisType, type)
 class DerivativeCodes:
     """The codes of one derivative of a function, by the keys of the calls that the function makes.
 
-    `make` is `jacobian` or its like, and `single` whether one argument was asked for, not a tuple.
+    `make` is `jacobian` or its like, and `single` whether one argument was asked for, not a tuple. `walks` says whether
+    the first calls may be walked as `second_order` does.
     """
 
     tape_of: Callable[..., Any] = imported_when_read(_TAPING, "tape_of")
 
-    def __init__(self, make: Callable[..., Any], single: bool) -> None:
-        self.make, self.single, self.version, self.calls = make, single, rules.version, 0
+    def __init__(self, make: Callable[..., Any], single: bool, walks: bool) -> None:
+        self.make, self.single, self.walks, self.version, self.calls = make, single, walks, rules.version, 0
         self.codes: dict[Any, Callable[..., Any] | None] = {}
         self.noted: set[Any] = set()
         self.optimised: set[Any] = set()
@@ -107,9 +115,9 @@ _codes_by_function: weakref.WeakKeyDictionary[types.CodeType, dict[Any, Derivati
 
 
 def warm_call(
-    make: Callable[..., Any], f: Any, argnums: Any, args: Args, directions: tuple[Any, ...] = ()
+    make: Callable[..., Any], f: Any, argnums: Any, args: Args, directions: tuple[Any, ...] = (), walks: bool = False
 ) -> CodedCall | None:
-    """Return the call of a derivative that may have code; None if it is one of the first, or of another kind."""
+    """Return the call of a derivative that may have code, or `walks`; None if it is one of the first, or another."""
     places, function = argnums if type(argnums) is tuple else (argnums,), _function_behind(f)
     if function is None or function.__globals__ is globals() or not are_arrays_at(args, places):
         return None  # walks check new code
@@ -120,10 +128,12 @@ def warm_call(
     of_code = _codes_by_function.setdefault(function.__code__, {})
     codes = of_code.get((make, argnums))
     if codes is None or codes.version != rules.version:
-        codes = of_code[make, argnums] = DerivativeCodes(make, type(argnums) is int)
+        codes = of_code[make, argnums] = DerivativeCodes(make, type(argnums) is int, walks)
     codes.calls += 1 + numbers // COUNTED_TWICE
     by_walks = WARM_CALLS // 2 if _TAPING in sys.modules and numbers < COUNTED_TWICE else WARM_CALLS
-    return CodedCall(codes, f, places, directions) if codes.calls > by_walks else None
+    is_warm = codes.calls > by_walks
+    may_walk = codes.walks and 0 < given <= (WALKED_NUMBERS if directions else WALKED_COLUMNS)
+    return CodedCall(codes, f, places, directions, is_warm, may_walk) if is_warm or may_walk else None
 
 
 def _function_behind(f: Any) -> types.FunctionType | None:
@@ -142,17 +152,25 @@ class CodedCall:
     """A call of a derivative, which asks for generated code when the function has run."""
 
     def __init__(
-        self, codes: DerivativeCodes, f: Callable[..., Any], places: tuple[int, ...], directions: tuple[Any, ...]
+        self,
+        codes: DerivativeCodes,
+        f: Callable[..., Any],
+        places: tuple[int, ...],
+        directions: tuple[Any, ...],
+        is_warm: bool,
+        may_walk: bool,
     ) -> None:
         self.codes, self.f, self.places, self.directions = codes, f, places, directions
+        self.is_warm, self.may_walk = is_warm, may_walk
         self.calls: RecordedCalls | None = None
         self.value: Any = None
+        self.has_code = False  # whether the value is that of code
         self.rows_of: Callable[..., Any] | None = None  # the rows of the Jacobian, if the function returns an array
 
     def linearize(self, traced: Callable[..., Any], args: Args, backward: bool = False) -> tuple[Any, Any, Any] | None:
         """Run `call_function` or `call_gradient`: return its result, pushforward, and pullback if `backward`.
 
-        Return None if there is code for the calls that the function made; its result is the `value`.
+        Return None if there is code for the calls that the function made, or if they are walked; then `value` is known.
         """
 
         @functools.wraps(self.f)
@@ -163,6 +181,9 @@ class CodedCall:
         linear = linearize_call(work, backward, is_done=lambda: self.value is not None)
         if self.value is None:
             return linear[:3]
+        if not self.has_code:
+            self.learn(self.value)
+            return None
         calls, self.calls = self.calls, None  # frees what the function computed
         assert calls is not None
         self.codes.improve(calls, self.directions, self.value)
@@ -175,7 +196,7 @@ class CodedCall:
 
     def call_gradient(self, *args: Any) -> Any:
         """Return the gradient of the function, or if there is code an argument."""
-        y, pullback, _ = vjp_of_call(self.f, args, {}, self.places, False, is_done=self._has_code)
+        y, pullback, _ = vjp_of_call(self.f, args, {}, self.places, False, is_done=self._is_known)
         if self.value is not None:
             return args[self.places[0]]
         if type(y) is not float and type(y) is not np.float64:
@@ -183,6 +204,21 @@ class CodedCall:
             return calling(active_recording())(self.rows_of, args, y, pullback)
         gradients = pullback(type(y)(1.0))
         return gradients[0] if self.codes.single else gradients
+
+    def _is_known(self, xs: Sequence[np.ndarray], y: Any) -> bool:
+        """Whether the second derivative is known, by code or by a walk over what is recorded."""
+        if (self.is_warm and self._has_code(xs, y)) or not self.may_walk:
+            return self.has_code
+        assert STATE.recording is not None
+        try:
+            if self.directions:
+                self.value = products_of_calls(STATE.recording, xs, y, self.directions)
+            else:
+                self.value = hessian_of_calls(STATE.recording, xs, y, self.codes.single)
+        except UnsuitedError:
+            pass
+        self.codes.walks = self.value is not None
+        return self.codes.walks
 
     def _has_code(self, xs: Sequence[np.ndarray], y: Any) -> bool:
         recording = STATE.recording
@@ -194,10 +230,13 @@ class CodedCall:
         code = self.codes.codes.get(self.calls.key)
         if code is not None:
             self.value = _run(code, [*xs], self.calls.constants, self.directions)
-        return self.value is not None
+        self.has_code = self.value is not None
+        return self.has_code
 
     def learn(self, value: Any) -> Any:
         """Generate code for the next call, if that pays; return the `value` of the walks."""
+        if not self.is_warm:
+            return value
         if self.calls is None:  # no code can be made for such calls
             self.codes.calls = NEVER
         else:

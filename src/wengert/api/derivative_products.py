@@ -155,7 +155,8 @@ def _product_with_hessian(
     args, vectors = _as_tuples(primals, vectors)
     places, args, named = tuple(range(len(args))), args + more, dict(kwargs)
     plain = not (named or has_aux or holomorphic) and _fit(args, vectors)
-    coded = warm_call(make, f, places, args, vectors) if plain else None
+    vectors = tuple(map(np.array, vectors)) if plain else vectors  # f may write into their memory
+    coded = warm_call(make, f, places, args, vectors, walks=True) if plain else None
     if coded is not None:
         coded.rows_of = lambda args, y, pullback: grad(f, argnums=places)(*args)  # refuses a result of several numbers
         linear = coded.linearize(coded.call_gradient, args, make is vhp)

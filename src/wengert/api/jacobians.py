@@ -282,7 +282,7 @@ def _by_code_when_warm(
 
     @functools.wraps(f)
     def by_code(*args: Any, **kwargs: Any) -> Any:
-        coded = None if kwargs else warm_call(traced, function, argnums, args)
+        coded = None if kwargs else warm_call(traced, function, argnums, args, walks=make is hessian)
         if coded is None:
             return in_general(*args, **kwargs)
         if make is hessian:

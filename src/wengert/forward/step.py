@@ -24,23 +24,26 @@ from wengert.values.functional import getfield
 class ForwardStep:
     """The forward step through entries of `recording`; `call` runs its computations, `depth` counts the outer levels.
 
-    With `size`, each tangent has a leading axis of that length, for as many directions.
+    With `size`, each tangent has a leading axis of that length, for as many directions. With `by_partials`, a rule that
+    declares partials and a pushforward takes the former, which is faster on small arrays.
     """
+
+    by_partials = False
 
     def __init__(self, recording: Recording, call: Callable[..., Any], depth: int, size: int | None) -> None:
         self.recording, self.call, self.depth, self.size = recording, call, depth, size
 
     def __call__(self, entry: Entry, tangents: Any) -> Any:
         """Return the tangent of the entry's value from those of its arguments: None is zero, and not all are None."""
-        tangent = self._push(entry, tangents, False)
+        tangent = self.push(entry, tangents)
         if not has_nan(tangent):
             return tangent
         if type(entry[0]) is Bound:
             with np.errstate(all="ignore"):
-                return self._push(entry, tangents, True)
+                return self.push(entry, tangents, True)
         return None if STATE.recording is None and is_all_zero(tangents) else tangent
 
-    def _push(self, entry: Entry, tangents: Any, keeps: bool) -> Any:
+    def push(self, entry: Entry, tangents: Any, keeps: bool = False) -> Any:
         """Return the tangent of the entry's value; with `keeps`, products with a factor of zero are zero."""
         bound, y, _, args, kwargs, _ = entry
         if bound is INPUT:
@@ -66,7 +69,7 @@ class ForwardStep:
             return None if tangents[0] is None else getfield(tangents[0], args[1])
         if y is None:
             y = args[0]  # of a store, whose result is the array itself
-        if bound.is_simple and bound.rule.kind == "partials" and bound.rule.forward is None:
+        if bound.is_simple and bound.rule.kind == "partials" and (self.by_partials or bound.rule.forward is None):
             if self.size is None:
                 return self._push_by_partials(bound, y, args, tangents, keeps, ())
             if type(y) is np.ndarray and all([x_dot is None or type(x_dot) is np.ndarray for x_dot in tangents]):

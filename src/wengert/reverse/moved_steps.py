@@ -35,7 +35,7 @@ def moved_step(cotangents: TracedCotangents, op: Bound, y_bar: Any, y: Any, entr
         return False
     _, _, slots, args, kwargs, _ = entry
     tangent = stream.tangent
-    primals, static = (args, {}) if op.is_simple else _bound(op, args, kwargs, slots, tangent)
+    primals, static = (args, {}) if op.is_simple else bound_arguments(op, args, kwargs, slots, tangent)
     if primals is None:
         return False
     variant: Any = op.variant
@@ -49,17 +49,19 @@ def moved_step(cotangents: TracedCotangents, op: Bound, y_bar: Any, y: Any, entr
         return False
     try:
         with silent():
-            found = _moved(cotangents, op, (y_bar, y, *primals), static, dots)
+            found = moved_parts(op, (y_bar, y, *primals), static, dots, stream.size, stream.rule_context.run)
     except (ArithmeticError, UnsupportedError):  # the former of Python's floats: the general step takes NumPy's
         return False
-    if found is None:
+    if found is None or any([has_nan(x_bar) or has_nan(x_dot) for _, x_bar, x_dot in found]):
         return False
     for k, x_bar, x_dot in found:
         cotangents.add_moved(ins[k], x_bar, x_dot)
     return True
 
 
-def _bound(op: Bound, args: Any, kwargs: Any, slots: Any, tangent: Callable[[int], Any]) -> tuple[Any, dict[str, Any]]:
+def bound_arguments(
+    op: Bound, args: Any, kwargs: Any, slots: Any, tangent: Callable[[int], Any]
+) -> tuple[Any, dict[str, Any]]:
     """Return the differentiable arguments and the static ones; None for the former if such a step is not possible."""
     rule = op.rule
     if op.outer_state is not None or op.of_subclass or op.fn is setitem or op.fn is getfield:
@@ -73,12 +75,20 @@ def _bound(op: Bound, args: Any, kwargs: Any, slots: Any, tangent: Callable[[int
     return primals, static
 
 
-def _moved(
-    cotangents: TracedCotangents, op: Bound, given: tuple[Any, ...], static: dict[str, Any], dots: list[Any]
+def moved_parts(
+    op: Bound,
+    given: tuple[Any, ...],
+    static: dict[str, Any],
+    dots: list[Any],
+    size: int | None,
+    run: Callable[..., Any],
 ) -> list[tuple[int, Any, Any]] | None:
-    """Return `(place, x_bar, x_bar_dot)` for each wanted argument; None if a number is unusual, or nothing is known."""
-    stream, rule = cotangents.recording.stream, op.rule
-    size, run = stream.size, stream.rule_context.run
+    """Return `(place, x_bar, x_bar_dot)` for each wanted argument; None if a number is unusual, or nothing is known.
+
+    `given` are ȳ, y and the arguments, and `dots` their tangents; with `size`, those of so many directions. `run` calls
+    what computes tangents.
+    """
+    rule = op.rule
     if any([dot is not None for dot in dots[1:]]):
         moves = tuple([dot is not None for dot in dots])
         is_real = not any([type(x) not in FLOATS and is_complex(x) for x in given])
@@ -86,7 +96,7 @@ def _moved(
         if both is None:
             return None
         if size is not None:
-            ndim = max(map(np.ndim, given))
+            ndim = max([len(_shape(x)) for x in given])
             dots = [_with_axes(dot, ndim) for dot in dots]
         x_bars, x_dots = run(both, given, dots)
     else:
@@ -101,16 +111,12 @@ def _moved(
             continue
         x = given[k + 2]
         if size is None and type(x_bar) in FLOATS and type(x) in FLOATS and (x_dot is None or type(x_dot) in FLOATS):
-            if x_bar != x_bar or x_dot != x_dot:  # a nan
-                return None
             found.append((k, x_bar, x_dot))
             continue
         spec = spec_of(x)
         if not is_plain(x_bar) or spec.dtype is not DOUBLE or not (x_dot is None or is_plain(x_dot)):
             return None
-        if has_nan(x_bar) or has_nan(x_dot):
-            return None
-        fits = np.shape(x_bar) == spec.shape
+        fits = _shape(x_bar) == spec.shape
         if not fits and not rule.broadcasts:
             return None
         if x_dot is not None:
@@ -121,13 +127,18 @@ def _moved(
     return found
 
 
+def _shape(x: Any) -> tuple[int, ...]:
+    """Do `np.shape`, which takes a microsecond, for arrays, their Specs, and numbers."""
+    return () if type(x) in FLOATS else x.shape if type(x) is np.ndarray or type(x) is Spec else np.shape(x)
+
+
 def _along(op: Bound, given: tuple[Any, ...], static: dict[str, Any], y_bar_dot: Any, size: int | None) -> Any:
     """Return the tangents of a pullback that only ȳ moves, by calls of it on the tangent of ȳ."""
     call: Any = op.variant.call  # type: ignore[union-attr]
     if size is None:
         return call(y_bar_dot, *given[1:], **static)
     if op.rule.kind == "partials":
-        return call(_with_axes(y_bar_dot, np.ndim(given[1])), *given[1:], **static)
+        return call(_with_axes(y_bar_dot, len(_shape(given[1]))), *given[1:], **static)
     if size > FEW_DIRECTIONS:
         return NotImplemented
     rows = [call(y_bar_dot[k], *given[1:], **static) for k in range(size)]
@@ -136,16 +147,16 @@ def _along(op: Bound, given: tuple[Any, ...], static: dict[str, Any], y_bar_dot:
 
 def _with_axes(dot: Any, ndim: int) -> Any:
     """Insert axes after the first of a stack of tangents, so that it broadcasts against arrays of `ndim` axes."""
-    missing = ndim + 1 - np.ndim(dot)
-    return dot if dot is None or not missing else np.reshape(dot, (dot.shape[0], *(1,) * missing, *dot.shape[1:]))
+    missing = 0 if dot is None else ndim + 1 - len(_shape(dot))
+    return dot if not missing else np.reshape(dot, (dot.shape[0], *(1,) * missing, *dot.shape[1:]))
 
 
 def _unbroadcast_tangent(x_dot: Any, spec: Spec, size: int | None) -> Any:
     """Sum the tangent of a cotangent over broadcast axes, as its cotangent; None if it has too few axes."""
     shape = spec.shape if size is None else (size, *spec.shape)
-    if np.shape(x_dot) == shape:
+    if _shape(x_dot) == shape:
         return x_dot
-    lead = np.ndim(x_dot) - len(shape)
+    lead = len(_shape(x_dot)) - len(shape)
     if lead < 0 or (size is not None and x_dot.shape[0] != size):
         return None
     if size is None:
@@ -153,4 +164,4 @@ def _unbroadcast_tangent(x_dot: Any, spec: Spec, size: int | None) -> Any:
     return np.reshape(unbroadcast(x_dot, (size, *(1,) * lead, *spec.shape)), shape)
 
 
-__all__ = ["moved_step"]
+__all__ = ["bound_arguments", "moved_parts", "moved_step"]
