@@ -374,6 +374,62 @@ def of_a_negative_power(x, d):
     return s
 
 
+def by_a_divisor_that_changes(x, d):
+    s = 1.0
+    for v in x:
+        s = s / d if v > 0.0 else s - v
+        d = d - 0.5
+    return s
+
+
+def by_a_float_that_a_branch_changes(x, d):
+    s, t = 1.0, 0.0
+    for v in x:
+        s = s - v if v < -0.5 else s - 0.5 if v > 0.0 else s
+        t = t + d / s
+    return t
+
+
+def after_the_loop(x, d):
+    s = 0.0
+    for v in x:
+        if v > d:
+            s = s + v
+    return d / s
+
+
+def of_either_kind_after_the_loop(x, d):
+    s = 0.0
+    for v in x.tolist():
+        s = s + d * x[0] if v > d else s + 0.0 * v
+    try:
+        return 1.0 / s
+    except ZeroDivisionError:
+        return 3.0 * d
+
+
+def in_a_dictionary(x, d):
+    s = {"many": 0.0, "few": 0.0}
+    for v in x:
+        s["many" if v > d else "few"] += v
+    return d / s["many"] + divmod(d, s["few"])[1]
+
+
+def by_a_negative_power_after_the_loop(x, d):
+    s = 0.0
+    for v in x:
+        s = s + v if v > d else s
+    return d * s**-1.5
+
+
+def of_a_root_after_the_loop(x, d):
+    s = -1.0
+    for v in x:
+        if v > 0.0:
+            s = s + 2.0 * v
+    return d * s**0.5
+
+
 def raised_or_returned(f, *args):
     try:
         return f(*args)
@@ -393,6 +449,13 @@ def raised_or_returned(f, *args):
         in_one_branch,
         by_a_power,
         of_a_negative_power,
+        by_a_divisor_that_changes,
+        by_a_float_that_a_branch_changes,
+        after_the_loop,
+        of_either_kind_after_the_loop,
+        in_a_dictionary,
+        by_a_negative_power_after_the_loop,
+        of_a_root_after_the_loop,
     ],
     ids=lambda f: f.__name__,
 )

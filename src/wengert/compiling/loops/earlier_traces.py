@@ -20,6 +20,7 @@ from wengert.compiling.tape_rewriter import TapeRewriter, inputs_first
 from wengert.compiling.watched.kept_guards import KeptGuards, absorb, copied, kept_guards
 from wengert.compiling.watched.loop_heads import Heads
 from wengert.compiling.watched.marks import Earlier
+from wengert.compiling.watched.retyped_floats import MAY_RAISE
 from wengert.compiling.watched.tracing import WatchedTrace
 from wengert.tape.ops import Call, Constant, Input, Op, Variable
 
@@ -41,8 +42,13 @@ class EarlierTrace(NamedTuple):
 
 
 def kept_trace(traced: WatchedTrace) -> EarlierTrace | None:
-    """Return the kept part of a trace, if later ones may use the branches of its loops."""
+    """Return the kept part of a trace, if later ones may use the branches of its loops.
+
+    They may not if a float in its loops may raise an error: nothing would guard against that in another trace.
+    """
     tape: Any = traced.tape
+    if MAY_RAISE in traced.reads.heads.refusal:
+        return None
     size = sum([op.val.nbytes for op in tape if isinstance(op.val, np.ndarray)])
     if traced.reads.draws or size > MOST_BYTES or len(tape) > MOST_OPS or not may_have_free_loops(tape):
         return None

@@ -165,6 +165,7 @@ class Heads:
                 raise IncomparableError("the content of a container from outside the function")
             chosen = self.choose(frame, self.lifts.get(loop.key, {}))
             state = StateWalk(self).state(frame, head, iterator, loop, chosen)
+            self.retyped.carried.update(state.slots)
         except IncomparableError as unknown:
             state, difference, lifted = LoopState({}, ()), f"it may change {unknown}", set()
         else:

@@ -6,6 +6,7 @@ others. On the tape they are alike, so that the loop is one loop; the traced cod
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,13 @@ import numpy as np
 from wengert.compiling.ops import info
 from wengert.compiling.watched.symbolic_ints import refuse_counter
 from wengert.recording.decisions import guard
-from wengert.recording.primitives import CONSTANT, INPUT
+from wengert.recording.primitives import CONSTANT, INPUT, Primitive
 from wengert.recording.recording import STATE, Recording, flat_slots
 from wengert.recording.shadow import SHADOW
 from wengert.values.specs import fresh
+
+MAY_RAISE = "a float may raise an error where np.float64 returns inf or nan"
+_POSITIVE = Primitive(operator.gt, None, "guard")
 
 
 def keeps_float(t: type, kind: type) -> bool:
@@ -27,20 +31,28 @@ def keeps_float(t: type, kind: type) -> bool:
 class RetypedFloats(dict[int, Any]):
     """The numbers on the tape by their slots: lifted floats, and the results of arithmetic and tests on these.
 
-    Where Python's floats raise an error, np.float64 returns inf or nan. So the tape guards divisors from before the
-    first loop, at `begin`. `floats` are the slots of all numbers that are floats in some iteration, and `firsts` has
+    Where Python's floats raise an error or return a complex number, np.float64 returns inf or nan. So the tape guards
+    divisors from before the first loop, at `begin`, and divisors and bases after the last one. `floats` are the slots
+    of all numbers that may be floats: a variable may leave the loop as one if a branch does not change it. `firsts` has
     for those of lifted variables the constants with which they begin.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.seen = self.begin = 0  # entries that were looked at, and that lie before the first loop
-        self.floats, self.divisors = set[int](), dict[Any, None]()
+        self.floats, self.divisors, self.bases = set[int](), dict[Any, None](), dict[int, None]()
+        self.carried = set[int | None]()  # the slots of all variables at heads
         self.firsts: dict[int, set[float]] = {}
+        self.relied: dict[int, Any] = {}  # the firsts that no float is to differ from, by id
 
     def note(self, recording: Recording, slot: int, firsts: set[float]) -> None:
-        """Note the value of a variable at a head, where it is a float in some iteration."""
+        """Note the value of a variable at a head, where it may be a float."""
         self.seen = self.seen if self.floats else len(recording.entries)
+        self.follow(recording)
+        if slot in self.floats and slot not in self.firsts:  # a branch computes it from floats: it may be any
+            firsts.add(0.0)
+            if id(firsts) in self.relied:
+                refuse_counter(MAY_RAISE)
         self.floats.add(slot)
         self.firsts[slot] = firsts
 
@@ -55,7 +67,7 @@ class RetypedFloats(dict[int, Any]):
     def follow(self, recording: Recording, is_ended: bool = False) -> None:
         """Find the results of arithmetic and tests since the last time, and their numbers on the tape.
 
-        Errors: SymbolicIntError if a float may raise an error that no guard expects; not if the trace `is_ended`.
+        Errors: SymbolicIntError if a float may raise an error that no guard expects.
         """
         first, self.seen = self.seen, len(recording.entries)
         for slot in range(first, self.seen) if self.floats else ():
@@ -88,19 +100,28 @@ class RetypedFloats(dict[int, Any]):
         for slot in slots if is_power else slots[1:]:
             if slot is None or _is_fixed(recording, slot):
                 continue
-            if slot in self.firsts and all([first > 0.0 or (first and not is_power) for first in self.firsts[slot]]):
+            firsts = self.firsts.get(slot, (0.0,))
+            if all([first > 0.0 or (first and not is_power) for first in firsts]):
+                self.relied[id(firsts)] = firsts
                 continue
             divisor = None if is_power else self._invariant(recording, slot)
+            number = entry[3][0 if is_power else 1]
             if divisor is not None:
                 self.divisors[divisor] = None
-            elif not is_ended:
-                refuse_counter("a float may raise an error in the first iteration, where np.float64 returns inf or nan")
+            elif not is_ended or not (number > 0.0 or (number and not is_power)):
+                refuse_counter(MAY_RAISE)
+            elif not is_power:
+                self.divisors[slot] = None
+            elif slots[0] is not None:
+                self.bases[slots[0]] = None
 
     def _invariant(self, recording: Recording, slot: int | None) -> Any:
         """Return the slot of a number from before the first loop, or its computation from such; None for others."""
         entry: Any = None if slot is None else recording.entries[slot]
         if slot is None or slot < self.begin or (entry[0] is INPUT and not entry[2]):
             return slot
+        if slot in self.carried:
+            return None
         is_called = type(entry[1]) is float and info(entry[0].fn).arity == len(entry[2]) == len(entry[3])
         if slot in self.floats or not entry[2] or entry[4] or not is_called:
             return None
@@ -112,10 +133,12 @@ class RetypedFloats(dict[int, Any]):
 
     def write(self, recording: Recording) -> None:
         """Enter the numbers and guards in the recording, which has ended."""
-        self.follow(recording, True)
         for divisor in self.divisors:
             slot, value = _compute(recording, divisor)
             guard(recording, bool, value, slot)
+        for slot in self.bases:
+            value = recording.entries[slot][1]  # type: ignore[index]
+            recording.append((_POSITIVE, True, (slot, None), (value, 0.0), None, STATE.site))
         for slot, number in self.items():
             recording.entries[slot] = _with_value(recording.entries[slot], number)
 
