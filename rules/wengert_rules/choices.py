@@ -48,8 +48,11 @@ def clip_masks(y, low, high):
 )  # fmt: skip
 def clip(y_bar, y, a, a_min=None, a_max=None):
     """ȳ goes to what was chosen; at a bound that is the bound, and a has derivative 0."""
-    inside, at_low, at_high = clip_masks(y, a_min, a_max)
-    return np.where(inside, y_bar, 0), np.where(at_low, y_bar, 0), np.where(at_high, y_bar, 0)
+    return (
+        np.where(strictly_inside(y, a_min, a_max), y_bar, 0),
+        np.where((y == a_min) & (y != a_max), y_bar, 0),
+        np.where(y == a_max, y_bar, 0),
+    )
 
 
 @jvp_rule(np.clip, broadcasts=True)

@@ -32,7 +32,8 @@ WALKED: dict[str, Callable[[Any], Any]] = {
     "logistic": lambda x: np.sum(np.log1p(np.exp(np.dot(A, x)))),
     "broadcast": lambda x: np.sum(np.exp(x[:, None] * x) / x) + np.sum(np.tanh(A * x + x[0])),
     "repeated items": lambda x: np.sum(x[[0, 0, 1]] ** 3) + x[-1] * np.sum(x[1:] * x[:-1] ** 2),
-    "branches": lambda x: np.sum(np.where(x > 0.4, x**3, np.sin(x))),
+    "branches": lambda x: np.sum(np.where(x > 0.4, x**3, np.sin(x))) + np.sum(np.clip(x, 0.35, x[1] * x[1] + 0.1) ** 3),
+    "sequences": lambda x: np.sum(np.concatenate([x * x, [2.0], np.sin(x)]) ** 3) * np.sum(np.stack([x[:2], x[1:]]) ** 2),
     "numbers": _loop,
     "independent of one": lambda x: x[0] ** 2 * x[2],
     "an inner derivative": lambda x: wg.grad(lambda t: np.sum(np.sin(t * x)))(x[0]),
@@ -41,7 +42,6 @@ WALKED: dict[str, Callable[[Any], Any]] = {
 NOT_WALKED: dict[str, Callable[[Any], Any]] = {
     "stores": lambda x: np.sum(_stored(x) ** 2),
     "linear": lambda x: np.sum(A @ x),
-    "a list": lambda x: np.sum(np.stack([x, x * x]) ** 2),
     "constant": lambda x: 1.0,
     "a root of zero": lambda x: np.sqrt(x[0] * 0.0) + x[1] ** 3,
     "a hidden nan": lambda x: np.sum(np.where(x > 0.1, x**2, (x - 10.0) ** 1.5)),

@@ -16,6 +16,7 @@ from wengert.forward.step import ForwardStep
 from wengert.recording.primitives import INPUT, Bound
 from wengert.recording.recording import Recording, silent
 from wengert.recording.shadow import SHADOW
+from wengert.recording.variables import splat
 from wengert.reverse.accumulators import is_plain
 from wengert.reverse.moved_steps import bound_arguments, moved_parts
 from wengert.rulebook.moved_pullbacks import UnsupportedError
@@ -155,7 +156,13 @@ class _SecondWalk:
             or (type(y_bar) is np.ndarray and y_bar.size > WALKED_NUMBERS)
         ):
             raise UnsuitedError
-        primals, static = (args, {}) if op.is_simple else bound_arguments(op, args, kwargs, ins, self.tangents.get)
+        primals, static = args, dict[str, Any]()
+        if not op.is_simple:
+            k = op.rule.sequence
+            is_splat = k is not None and type(args[k]) in (list, tuple)
+            if is_splat:
+                args, ins = splat(k, args, args[k]), splat(k, ins, ins[k] or (None,) * len(args[k]))
+            primals, static = bound_arguments(op, args, kwargs, ins, self.tangents.get, is_splat)
         if primals is None:
             raise UnsuitedError
         reads = zip(op.variant.reads, ins, strict=False)

@@ -60,13 +60,16 @@ def moved_step(cotangents: TracedCotangents, op: Bound, y_bar: Any, y: Any, entr
 
 
 def bound_arguments(
-    op: Bound, args: Any, kwargs: Any, slots: Any, tangent: Callable[[int], Any]
+    op: Bound, args: Any, kwargs: Any, slots: Any, tangent: Callable[[int], Any], is_splat: bool = False
 ) -> tuple[Any, dict[str, Any]]:
-    """Return the differentiable arguments and the static ones; None for the former if such a step is not possible."""
+    """Return the differentiable arguments and the static ones; None for the former if such a step is not possible.
+
+    With `is_splat`, the items of a sequence are among the arguments one by one.
+    """
     rule = op.rule
     if op.outer_state is not None or op.of_subclass or op.fn is setitem or op.fn is getfield:
         return None, {}
-    if rule.sequence is not None or rule.analysis is None or rule.analysis.acts:
+    if (rule.sequence is not None and not is_splat) or rule.analysis is None or rule.analysis.acts:
         return None, {}
     primals, static = op.plan.bind(args, kwargs)
     rest = flat_slots(slots[len(primals) :])
