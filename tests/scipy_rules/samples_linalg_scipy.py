@@ -10,9 +10,9 @@ import numpy as np
 from samples_linalg import matrices, positive
 from sampling import Sample, call, values
 from scipy import linalg
-from scipy.linalg import _basic, _decomp_cholesky, _decomp_lu
 
 from wengert.extend import adjoint
+from wengert_rules.scipy.optional import present
 
 DTYPES = (float, complex)
 
@@ -42,10 +42,12 @@ def systems() -> Iterator[Sample]:
             yield call(linalg.solve_triangular, stack, b, lower=True)
             for matrix in (a, stack):
                 for lower in (False, True):
-                    yield call(_decomp_cholesky._cho_solve, matrix, b, lower, False, check_finite=True)
+                    for f in present("linalg._decomp_cholesky._cho_solve"):
+                        yield call(f, matrix, b, lower, False, check_finite=True)
                 lu, pivots = linalg.lu_factor(matrix)
                 for trans in (0, 1, 2):
-                    yield call(_decomp_lu._lu_solve, lu, pivots, b, trans, False, True)
+                    for f in present("linalg._decomp_lu._lu_solve"):
+                        yield call(f, lu, pivots, b, trans, False, True)
             yield call(linalg.lstsq, matrices(4, 3, dtype=dtype), b=np.concatenate([b, b[:1]]))
             yield call(linalg.lstsq, matrices(2, 3, dtype=dtype), b[:2], 1e-5, lapack_driver="gelsy")
         yield call(linalg.solve, a[:1, :1], values(3, dtype=dtype))
@@ -121,8 +123,10 @@ def bands() -> Iterator[Sample]:
         half = values(3, 6, low=-1, dtype=dtype) / 4
         c, r = values(5, dtype=dtype) + np.array([9, 0, 0, 0, 0]), values(5, dtype=dtype)
         for b in (values(6, dtype=dtype), values(6, 2, dtype=dtype)):
-            yield call(_basic._solve_banded, 1, 2, band, b, False, False, True)
-            yield call(_basic._solve_toeplitz, c, r, b[:5], True)
+            for f in present("linalg._basic._solve_banded"):
+                yield call(f, 1, 2, band, b, False, False, True)
+            for f in present("linalg._basic._solve_toeplitz"):
+                yield call(f, c, r, b[:5], True)
         for lower in (False, True):
             upper = np.concatenate([half[:2], half[2:].real + 5])
             one = upper[::-1] if lower else upper
@@ -130,7 +134,8 @@ def bands() -> Iterator[Sample]:
             yield call(linalg.solveh_banded, one, values(6, 2, dtype=dtype), lower=lower)
             yield call(linalg.cholesky_banded, one, lower=lower)
             factor = linalg.cholesky_banded(one, lower=lower)
-            yield call(_decomp_cholesky._cho_solve_banded, factor, values(6, dtype=dtype), lower, False, True)
+            for f in present("linalg._decomp_cholesky._cho_solve_banded"):
+                yield call(f, factor, values(6, dtype=dtype), lower, False, True)
             yield call(linalg.eig_banded, one, lower, True)
             yield call(linalg.eigvals_banded, one, lower, select="i", select_range=(1, 3))
             if dtype is float:

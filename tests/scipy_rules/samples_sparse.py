@@ -11,6 +11,7 @@ import scipy.sparse.linalg as sla
 from sampling import Sample, call, values
 from scipy.sparse.linalg._dsolve import _superlu
 
+from wengert_rules.scipy.optional import present
 from wengert_rules.scipy.sparse.products import by_columns, by_rows
 
 PATTERN = np.array([[1, 0, 1, 0], [0, 1, 0, 0], [1, 1, 0, 1], [0, 0, 0, 0], [0, 1, 1, 0]])
@@ -48,7 +49,8 @@ def ruled() -> Iterator[Sample]:
     unit, nothing = sp.csc_array(sp.tril(SQUARE, -1) + sp.eye_array(4)), sp.csc_array((4, 4))
     for trans in ("N", "T"):
         lower = 4, unit.nnz, unit.data, *short(unit)
-        yield call(_superlu.gstrs, trans, *lower, 4, 0, nothing.data, *short(nothing), values(4))
+        for solve in present("sparse.linalg._dsolve._superlu.gstrs"):
+            yield call(solve, trans, *lower, 4, 0, nothing.data, *short(nothing), values(4))
 
 
 def short(a: Any) -> tuple[np.ndarray, np.ndarray]:

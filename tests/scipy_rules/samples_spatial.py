@@ -18,8 +18,9 @@ from scipy.spatial import (
     geometric_slerp,
     minkowski_distance,
     procrustes,
+    transform,
 )  # fmt: skip
-from scipy.spatial.transform import RigidTransform, Rotation, RotationSpline, Slerp
+from scipy.spatial.transform import Rotation, RotationSpline, Slerp
 
 from wengert_rules.scipy.spatial import distances, hulls
 
@@ -195,7 +196,7 @@ def one_by_one(turns: Any) -> Any:
 
 
 def rigid(turn: Any, shift: Any, points: Any) -> Any:
-    move = RigidTransform.from_components(shift, Rotation.from_rotvec(turn))
+    move = transform.RigidTransform.from_components(shift, Rotation.from_rotvec(turn))
     return (move * move.inv() ** 0.5).apply(points), move.as_exp_coords(), move.as_dual_quat()
 
 
@@ -256,7 +257,7 @@ BY_HAND = {hulls.lifted}  # which has no derivative
 
 TRACED = [
     *OF_ROTATIONS,
-    call(rigid, TURN, A[0], B),
+    *([call(rigid, TURN, A[0], B)] if hasattr(transform, "RigidTransform") else []),
     *[call(f, points) for f in (hull, triangles) for points in (BALL, BALL[:, :2])],
     call(cells, BALL),
     call(arc, TURN, np.array([0.2, 0.7])),

@@ -8,42 +8,46 @@ import numpy as np
 from sampling import Sample, call, values
 from scipy import special as sc
 from scipy import stats
-from scipy.special import _ufuncs as private
 from scipy.stats import _continuous_distns, _ksstats, _stats
 
+from wengert_rules.scipy.optional import present
 from wengert_rules.scipy.special import bessel_orders
 from wengert_rules.scipy.stats import bessel_distributions, draws, mixed, studentized_range
 
+
+def private(name: str) -> list[Any]:
+    """The ufunc of this name behind `scipy.special`, if this SciPy has it."""
+    return present(f"special._ufuncs.{name}")
+
+
 BY_HAND = {_ksstats.kolmognp, _ksstats.kolmogn, _ksstats.kolmogni, stats.rv_continuous.fit}
 
-LANDAU = (
-    private._landau_pdf, private._landau_cdf, private._landau_sf, private._landau_ppf, private._landau_isf
-)  # fmt: skip
-SMIRNOV = (private._smirnovp, private._smirnovc, private._smirnovci, sc.smirnov, sc.smirnovi)
+LANDAU = [f for kind in ("pdf", "cdf", "sf", "ppf", "isf") for f in private(f"_landau_{kind}")]
+SMIRNOV = (*private("_smirnovp"), *private("_smirnovc"), *private("_smirnovci"), sc.smirnov, sc.smirnovi)
 QUANTILES = (0.1, 0.9)
 
 # Ufuncs with the interval of each argument.
 UFUNCS: list[tuple[list[Any], list[tuple[float, float]]]] = [
-    ([private._ncx2_pdf, sc.chndtr, private._ncx2_sf], [(0.5, 4), (1.2, 5), (0.4, 3)]),
-    ([sc.chndtrix, private._ncx2_isf], [QUANTILES, (1.2, 5), (0.4, 3)]),
-    ([private._ncf_pdf, private._ncf_sf], [(0.5, 3), (1.2, 5), (3, 9), (0.4, 3)]),
+    ([*private("_ncx2_pdf"), sc.chndtr, *private("_ncx2_sf")], [(0.5, 4), (1.2, 5), (0.4, 3)]),
+    ([sc.chndtrix, *private("_ncx2_isf")], [QUANTILES, (1.2, 5), (0.4, 3)]),
+    ([*private("_ncf_pdf"), *private("_ncf_sf")], [(0.5, 3), (1.2, 5), (3, 9), (0.4, 3)]),
     ([sc.ncfdtr], [(1.2, 5), (3, 9), (0.4, 3), (0.5, 3)]),
     ([sc.ncfdtri], [(1.2, 5), (3, 9), (0.4, 3), QUANTILES]),
-    ([private._ncf_isf], [QUANTILES, (1.2, 5), (3, 9), (0.4, 3)]),
-    ([private._nct_pdf, private._nct_sf], [(-2, 3), (1.2, 5), (-1, 2)]),
+    ([*private("_ncf_isf")], [QUANTILES, (1.2, 5), (3, 9), (0.4, 3)]),
+    ([*private("_nct_pdf"), *private("_nct_sf")], [(-2, 3), (1.2, 5), (-1, 2)]),
     ([sc.nctdtr], [(1.2, 5), (-1, 2), (-2, 3)]),
     ([sc.nctdtrit], [(1.2, 5), (-1, 2), QUANTILES]),
-    ([private._nct_isf], [QUANTILES, (1.2, 5), (-1, 2)]),
-    ([private._cauchy_ppf, private._cauchy_isf], [QUANTILES, (-1, 1), (0.5, 2)]),
-    ([private._cosine_cdf], [(-3, 3)]),
-    ([private._cosine_invcdf], [QUANTILES]),
-    ([private._invgauss_ppf, private._invgauss_isf], [QUANTILES, (0.5, 2), (0.5, 2)]),
-    ([private._skewnorm_cdf], [(-2, 2), (-1, 1), (0.5, 2), (-3, 3)]),
-    ([private._skewnorm_ppf, private._skewnorm_isf], [QUANTILES, (-1, 1), (0.5, 2), (-3, 3)]),
-    ([private._log1mexp], [(-3, -0.2)]),
-    ([private._scaled_exp1], [(0.3, 3)]),
-    ([private._scaled_exp1], [(101, 120)]),
-    ([private._beta_pdf, private._beta_ppf], [(0.2, 0.8), (0.6, 3), (0.6, 3)]),
+    ([*private("_nct_isf")], [QUANTILES, (1.2, 5), (-1, 2)]),
+    ([*private("_cauchy_ppf"), *private("_cauchy_isf")], [QUANTILES, (-1, 1), (0.5, 2)]),
+    ([*private("_cosine_cdf")], [(-3, 3)]),
+    ([*private("_cosine_invcdf")], [QUANTILES]),
+    ([*private("_invgauss_ppf"), *private("_invgauss_isf")], [QUANTILES, (0.5, 2), (0.5, 2)]),
+    ([*private("_skewnorm_cdf")], [(-2, 2), (-1, 1), (0.5, 2), (-3, 3)]),
+    ([*private("_skewnorm_ppf"), *private("_skewnorm_isf")], [QUANTILES, (-1, 1), (0.5, 2), (-3, 3)]),
+    ([*private("_log1mexp")], [(-3, -0.2)]),
+    ([*private("_scaled_exp1")], [(0.3, 3)]),
+    ([*private("_scaled_exp1")], [(101, 120)]),
+    ([*private("_beta_pdf"), *private("_beta_ppf")], [(0.2, 0.8), (0.6, 3), (0.6, 3)]),
     ([bessel_orders.log_bessel_k], [(0.3, 3), (0.3, 3)]),
     ([bessel_distributions.gig_cdf], [(0.3, 3), (0.3, 3), (0.5, 2)]),
     ([bessel_distributions.hyperbolic_cdf, bessel_distributions.hyperbolic_sf], [(-1, 2), (0.3, 2), (2, 3), (0.3, 1)]),
@@ -52,8 +56,8 @@ UFUNCS: list[tuple[list[Any], list[tuple[float, float]]]] = [
     ([_stats.von_mises_cdf], [(0.5, 4), (-2, 2)]),
     ([_continuous_distns._ncx2_log_pdf], [(0.5, 4), (1.2, 5), (0.4, 3)]),
     ([mixed.log_constant], [(0.5, 4), (1.2, 5), (0.4, 3), (-0.5, 2)]),
-    ([private._kolmogp, private._kolmogc, sc.kolmogorov], [(0.5, 1.5)]),
-    ([private._kolmogci, sc.kolmogi], [QUANTILES]),
+    ([*private("_kolmogp"), *private("_kolmogc"), sc.kolmogorov], [(0.5, 1.5)]),
+    ([*private("_kolmogci"), sc.kolmogi], [QUANTILES]),
     # parameters, those at which the number was drawn, and the draw
     ([draws.gamma, draws.student_t], [(1.2, 5), (1.3, 4), (0.5, 3)]),
     ([draws.vonmises], [(1.2, 5), (1.3, 4), (-2, 2)]),
@@ -69,18 +73,24 @@ SAMPLES: list[Sample] = [
         for fs, intervals in UFUNCS
         for f in fs
     ],
-    call(private._iv_ratio, 3, values(3)),
-    call(private._binom_pmf, 3, 7, values(3, low=0.2, high=0.8)),
-    call(private._binom_cdf, 3, 7, values(3, low=0.2, high=0.8)),
-    call(private._binom_sf, 3, 7, values(3, low=0.2, high=0.8)),
-    call(private._nbinom_pmf, 3, values(3), values(3, low=0.2, high=0.8)),
-    call(mixed.BIVARIATE[0], 0.3, -0.4, 0.5),
-    call(private._nbinom_cdf, 3, values(3), values(3, low=0.2, high=0.8)),
-    call(private._nbinom_sf, 3, values(3), values(3, low=0.2, high=0.8)),
-    call(private._gen_harmonic, 7, values(3)),
-    call(private._normalized_gen_harmonic, 2, 4, 7, values(3)),
+    *[
+        call(f, *args)
+        for name, *args in (
+            ("_iv_ratio", 3, values(3)),
+            ("_binom_pmf", 3, 7, values(3, low=0.2, high=0.8)),
+            ("_binom_cdf", 3, 7, values(3, low=0.2, high=0.8)),
+            ("_binom_sf", 3, 7, values(3, low=0.2, high=0.8)),
+            ("_nbinom_pmf", 3, values(3), values(3, low=0.2, high=0.8)),
+            ("_nbinom_cdf", 3, values(3), values(3, low=0.2, high=0.8)),
+            ("_nbinom_sf", 3, values(3), values(3, low=0.2, high=0.8)),
+            ("_gen_harmonic", 7, values(3)),
+            ("_normalized_gen_harmonic", 2, 4, 7, values(3)),
+            ("_landau_pdf", values(3, low=-1.5, high=3), 0, 1),
+        )
+        for f in private(name)
+    ],
+    *[call(f, 0.3, -0.4, 0.5) for f in present(*mixed.BIVARIATE)],
     *[call(f, 0.4, 0, 1) for f in LANDAU],
-    call(private._landau_pdf, values(3, low=-1.5, high=3), 0, 1),
     *[call(f, 7, values(3, low=0.15, high=0.6)) for f in SMIRNOV],
     call(studentized_range.range_cdf, 2.5, 3.3, 7.5),
     call(studentized_range.range_pdf, 2.5, 3.3, 7.5),

@@ -9,6 +9,7 @@ from wengert.extend import batching, linear, non_differentiable, vjp_rule
 from wengert_rules.batches.axes import shifted
 from wengert_rules.batches.ffts import along_axis
 from wengert_rules.ffts import fitted, inside, turned
+from wengert_rules.scipy.optional import present
 from wengert_rules.shapes import integers
 
 
@@ -139,7 +140,7 @@ def ifht_(y_bar, y, a, *, dln, mu, offset=0.0, bias=0.0):
 
 
 linear(scipy.fft.fht, scipy.fft.ifht)
-non_differentiable(scipy.fft.next_fast_len, scipy.fft.prev_fast_len)
+non_differentiable(*present("fft.next_fast_len", "fft.prev_fast_len"))
 
 
 # Batches

@@ -8,12 +8,14 @@ from scipy.sparse.linalg._dsolve import _superlu
 
 from wengert.extend import NoDerivativeError, jvp_rule, linear, stands_for, vjp_rule
 from wengert_rules.products import conj
+from wengert_rules.scipy.optional import if_present
 from wengert_rules.scipy.sparse.products import along, by_columns, by_rows, rows_of
 
 INCOMPLETE = (
     "the factors of spilu are incomplete: they solve a different system, whose derivative is not known. Use splu, or "
     "factor a matrix that does not depend on the inputs"
 )
+TRIANGULAR = "sparse.linalg._dsolve._superlu.gstrs"
 INSIDE = "the factors L and U of splu have no derivative. Use its solve, whose result has one"
 
 
@@ -111,7 +113,7 @@ class Triangles:
         return by_columns((self.n, self.n), places[0], places[1], data, x)
 
 
-@vjp_rule(_superlu.gstrs, parts=True)
+@if_present(vjp_rule, TRIANGULAR, parts=True)
 def gstrs(y_bar, y, trans, n, l_nnz, l_data, l_indices, l_indptr, m, u_nnz, u_data, u_indices, u_indptr, b):
     """X = (L U)⁻¹ B: Ā = -B̄ Xᴴ of A = L U, L̄ = Ā Uᴴ and Ū = Lᴴ Ā, and so of the transpose."""
     of = Triangles(n, l_data, l_indices, l_indptr, u_data, u_indices, u_indptr)
@@ -125,7 +127,7 @@ def gstrs(y_bar, y, trans, n, l_nnz, l_data, l_indices, l_indptr, m, u_nnz, u_da
     return None, None, None, -l_bar, None, None, None, None, -u_bar, None, None, b_bar
 
 
-@jvp_rule(_superlu.gstrs)
+@if_present(jvp_rule, TRIANGULAR)
 def push_gstrs(tangents, y, trans, n, l_nnz, l_data, l_indices, l_indptr, m, u_nnz, u_data, u_indices, u_indptr, b):
     """Ẋ = A⁻¹ (Ḃ - (L̇ U + L U̇) X), and so of the transpose, whose products are formed from dense factors."""
     l_dot, u_dot = [

@@ -9,7 +9,7 @@ from scipy import special
 from scipy.stats import _continuous_distns
 
 from wengert.extend import partials, stands_for
-from wengert_rules.scipy.optional import present
+from wengert_rules.scipy.optional import if_present, present
 from wengert_rules.scipy.special.nodes import mean, shares, sinh_grid, spread
 from wengert_rules.scipy.special.noncentral import ncx2_by_df, ncx2_by_nc, ncx2_by_x
 from wengert_rules.scipy.stats.methods import own
@@ -45,7 +45,7 @@ def gausshyper_pdf(self, x, a, b, c, z):
     return np.exp(logs - log_constant(a, b, c, z))
 
 
-BIVARIATE = present("special._ufuncs._bivariate_normal_cdf", "stats._qmvnt._bvnu")
+BIVARIATE = "special._ufuncs._bivariate_normal_cdf", "stats._qmvnt._bvnu"  # that of this SciPy, if it has one
 
 
 def slope_of_tail(h, k, r):
@@ -55,7 +55,7 @@ def slope_of_tail(h, k, r):
     return np.where(np.isinf(h), 0, tail)
 
 
-@partials(*BIVARIATE)
+@if_present(partials, *BIVARIATE)
 def bivariate_normal(y, h, k, r):
     ends, rest = np.isinf(h) | np.isinf(k), 1 - r * r
     x, z = np.where(ends, 0, h), np.where(ends, 0, k)
@@ -68,5 +68,6 @@ def bvn(a, b, A):
     """The probability between the corners a and b; one that is infinite is so in any unit."""
     s1, s2 = np.sqrt(A[0, 0]), np.sqrt(A[1, 1])
     xl, xu, yl, yu = [v if np.isinf(v) else v / s for v, s in ((a[0], s1), (b[0], s1), (a[1], s2), (b[1], s2))]
-    above = [BIVARIATE[0](x, y, A[0, 1] / (s1 * s2)) for x, y in ((xl, yl), (xu, yl), (xl, yu), (xu, yu))]
+    tail = present(*BIVARIATE)[0]
+    above = [tail(x, y, A[0, 1] / (s1 * s2)) for x, y in ((xl, yl), (xu, yl), (xl, yu), (xu, yu))]
     return np.clip(above[0] - above[1] - above[2] + above[3], 0.0, 1.0)

@@ -33,7 +33,7 @@ from wengert.compiling.watched.trusted import (
     is_user_function,
     top_package,
 )
-from wengert.compiling.watched.watchable import bound_to
+from wengert.compiling.watched.watchable import bound_to, is_of_extension
 from wengert.hooks.decide import decide
 from wengert.hooks.policy import Kind
 from wengert.recording.primitives import primitive_of
@@ -239,6 +239,8 @@ def _module_of_callable(f: Any) -> str:
         return _module_of_method(f, type(f.__self__))
     if type(f) is np.ufunc:
         return "numpy"
+    if is_of_extension(type(f)) and hasattr(f, "__globals__"):
+        return str(f.__globals__["__name__"])  # pandas names modules where users find its functions
     if isinstance(f, type) or hasattr(f, "__module__"):
         return home_of(f) or str(type(f).__module__)
     return str(type(f).__module__)
