@@ -55,9 +55,10 @@ class SolverEffects:
     def without(self, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Run a function and put back what it changes; keep the state after the first run."""
         recording: Any = self.recording  # which is silenced
-        before = self.before = self.before or State(self.things)
-        if before.is_changed():  # by a traced run
-            before = State(self.things)
+        if self.before is None:
+            self.before = before = State(self.things)
+        else:  # a traced run may have changed it
+            before = State(self.things) if self.before.is_changed() else self.before
         try:
             return f(*args, **kwargs)
         finally:
