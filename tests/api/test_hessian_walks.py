@@ -33,7 +33,9 @@ WALKED: dict[str, Callable[[Any], Any]] = {
     "broadcast": lambda x: np.sum(np.exp(x[:, None] * x) / x) + np.sum(np.tanh(A * x + x[0])),
     "repeated items": lambda x: np.sum(x[[0, 0, 1]] ** 3) + x[-1] * np.sum(x[1:] * x[:-1] ** 2),
     "branches": lambda x: np.sum(np.where(x > 0.4, x**3, np.sin(x))) + np.sum(np.clip(x, 0.35, x[1] * x[1] + 0.1) ** 3),
-    "sequences": lambda x: np.sum(np.concatenate([x * x, [2.0], np.sin(x)]) ** 3) * np.sum(np.stack([x[:2], x[1:]]) ** 2),
+    "sequences": lambda x: (
+        np.sum(np.concatenate([x * x, [2.0], np.sin(x)]) ** 3) * np.sum(np.stack([x[:2], x[1:]]) ** 2)
+    ),
     "numbers": _loop,
     "independent of one": lambda x: x[0] ** 2 * x[2],
     "an inner derivative": lambda x: wg.grad(lambda t: np.sum(np.sin(t * x)))(x[0]),
