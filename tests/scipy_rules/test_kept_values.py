@@ -16,6 +16,7 @@ import pytest
 from scipy import integrate, optimize
 
 import wengert as wg
+from wengert.hooks import solver_effects
 
 Make = Callable[[], Any]
 KEPT: Any = None
@@ -415,3 +416,11 @@ def test_values_that_are_kept_for_each_part_of_the_time(method: str) -> None:
         return y[0]
 
     assert wg.grad(end)(0.7) == pytest.approx(-2.5 * np.exp(-2.5 * 0.7), rel=1e-5)
+
+
+@pytest.mark.parametrize("solver", ["root", "quad", "brentq"])
+def test_a_large_array_is_written_again(solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not put back, but what says that it is filled is."""
+    monkeypatch.setattr(solver_effects, "LARGEST_KEPT", 0)
+    found = wg.grad(loss_of(SOLVERS[solver], in_an_array))(1.1)
+    assert found == pytest.approx(wg.grad(loss_of(SOLVERS[solver], lambda make: make))(1.1), rel=1e-9)

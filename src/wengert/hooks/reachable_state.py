@@ -22,11 +22,15 @@ WRITEABLE = 0x400
 
 
 class State:
-    """The state that a function, or other things, can reach and change, as it was before a call."""
+    """The state that a function, or other things, can reach and change, as it was before a call.
 
-    def __init__(self, f: Any) -> None:
+    It keeps the contents of arrays of up to so many bytes.
+    """
+
+    def __init__(self, f: Any, largest: float = np.inf) -> None:
         self.reach = WholeReach(f)
-        self.contents = [(array, array.tobytes()) for array in self.reach.arrays if array.flags.num & WRITEABLE]
+        arrays = [array for array in self.reach.arrays if array.flags.num & WRITEABLE and array.nbytes <= largest]
+        self.contents = [(array, array.tobytes()) for array in arrays]
 
     def is_changed(self, same: Callable[[list[Any], list[Any]], bool] = identical) -> bool:
         """Return whether anything is not the `same` any more."""

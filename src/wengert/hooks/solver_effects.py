@@ -23,6 +23,8 @@ from wengert.recording.slots import slot_of
 from wengert.values.callables import callable_name
 from wengert.values.trees import leaves
 
+LARGEST_KEPT = 1 << 24
+"""The most bytes of an array that is put back. Functions write larger ones as a whole, before they read them."""
 SAME_WITHIN = 1e-5
 """The largest relative difference between a value that the solver leaves and the traced one that takes its place."""
 
@@ -56,9 +58,9 @@ class SolverEffects:
         """Run a function and put back what it changes; keep the state after the first run."""
         recording: Any = self.recording  # which is silenced
         if self.before is None:
-            self.before = before = State(self.things)
+            self.before = before = State(self.things, LARGEST_KEPT)
         else:  # a traced run may have changed it
-            before = State(self.things) if self.before.is_changed() else self.before
+            before = State(self.things, LARGEST_KEPT) if self.before.is_changed() else self.before
         try:
             return f(*args, **kwargs)
         finally:
@@ -66,7 +68,7 @@ class SolverEffects:
             if before.is_changed():
                 written = [array for array, was in before.contents if array.tobytes() != was]
                 self.overwrites |= any([slot_of(recording, array) is not None for array in written])
-                self.after = self.after or State(self.things)
+                self.after = self.after or State(self.things, LARGEST_KEPT)
                 before.is_put_back()
 
     def begin_again(self) -> None:
