@@ -48,17 +48,21 @@ def emit_max(
     body: Any, op: Call, a: Any, axis: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
 ) -> Any:
     begin = _first_of("-inf", initial)
-    return _reduce(body, op, begin, "({1} if {1} >= {0} or {1} != {1} else {0})", _chosen(body, a, where, begin), axis)
+    return _reduce(
+        body, op, begin, "({1} if {1} >= {0} or {1} != {1} else {0})", _or_begin(body, a, where, begin), axis
+    )
 
 
 def emit_min(
     body: Any, op: Call, a: Any, axis: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
 ) -> Any:
     begin = _first_of("inf", initial)
-    return _reduce(body, op, begin, "({1} if {1} <= {0} or {1} != {1} else {0})", _chosen(body, a, where, begin), axis)
+    return _reduce(
+        body, op, begin, "({1} if {1} <= {0} or {1} != {1} else {0})", _or_begin(body, a, where, begin), axis
+    )
 
 
-def _chosen(body: Any, a: Any, where: Any, begin: str) -> Any:
+def _or_begin(body: Any, a: Any, where: Any, begin: str) -> Any:
     """Return an array in which the number that a reduction begins with replaces the elements that are left out."""
     if where is True:
         return a
