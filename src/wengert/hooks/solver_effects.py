@@ -7,7 +7,6 @@ afterwards is that which the solver leaves, with the traced values in place of t
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -21,6 +20,7 @@ from wengert.hooks.solver_callbacks import reaches_traced
 from wengert.recording.recording import STATE, Recording
 from wengert.recording.slots import slot_of
 from wengert.values.callables import callable_name
+from wengert.values.frames import warn
 from wengert.values.trees import leaves
 
 LARGEST_KEPT = 1 << 24
@@ -32,8 +32,8 @@ SAME_WITHIN = 1e-5
 class SolverEffects:
     """A context for `unseen` calls of functions that are among some things, and for traced ones.
 
-    Each begins with the same state, and the state afterwards is that after the first one. Traced values that the others
-    have stored replace those.
+    An untraced run changes nothing for those that follow. The state afterwards is that after the first run, with the
+    traced values that later ones have stored in the places of constants.
     """
 
     def __init__(self, *things: Any) -> None:
@@ -97,11 +97,10 @@ class SolverEffects:
         if self.after is not None:
             pairs = _watching_writes(recording, self.after, partial(self.after.put_back_but, reaches_traced))
             if not all([_are_near(*pair) for pair in pairs]):
-                warnings.warn(
+                warn(
                     "a function that a solver calls stores values outside that depend on the inputs of the derivative. "
                     "Their derivatives may be missing or wrong: do not use them after the call, or store nothing",
                     WengertWarning,
-                    2,
                 )
 
 
