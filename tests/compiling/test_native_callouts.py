@@ -13,6 +13,7 @@ from native_by_python import interpret_program
 import wengert as wg
 from wengert.compiling.native.callouts import Callout
 from wengert.compiling.native.compiled import compile_native
+from wengert.compiling.native.values import UnsupportedOp
 
 EYE = np.eye(4)
 X = np.random.default_rng(0).uniform(0.2, 0.9, 12)
@@ -158,3 +159,23 @@ def test_threads_share_no_memory() -> None:
     for each in threads:
         each.join()
     assert found == {k: [value] * 50 for k, value in expected.items()}
+
+
+MEMORY: dict[str, Callable[[np.ndarray], Any]] = {
+    "shared": lambda x: x * (2.0 if np.shares_memory(x, x[::2]) else 3.0),
+    "shared or not, as a number": lambda x: np.where(np.may_share_memory(x[:3], x), x, 2.0 * x),
+    "order": lambda x: np.array(x.reshape(4, 3).T, order="K").ravel(order="K") * np.arange(12),
+    "order of elements": lambda x: x * np.isfortran(np.outer(x[:2], x).T),
+}
+
+
+@pytest.mark.parametrize("name", MEMORY)
+def test_python_is_not_asked_about_memory(name: str) -> None:
+    """It gets copies."""
+    f = stepped(MEMORY[name])
+    try:
+        run: Any = compile_native(wg.trace(f, X)[1].optimise(), build=interpret_program)
+    except UnsupportedOp:
+        return
+    assert "python(c" not in run.source
+    assert run(X) == pytest.approx(f(X), rel=1e-13)

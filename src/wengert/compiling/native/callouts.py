@@ -132,14 +132,22 @@ class CalloutBlock:
 
 def can_call_out(op: Call) -> bool:
     """Whether native code may call the function of a call: it only computes, and its results can be shared."""
-    moves = is_item_store(op) or info(op.fn).name in MOVES  # which would copy all of an array for a part of it
     is_branch_on_others = op.guard and not isinstance(op.val, (bool, np.bool_))
-    if is_branch_on_others or moves or isinstance(op.fn, Loop) or any(map(callable, op.args)):
+    moves = is_item_store(op) or info(op.fn).name in MOVES  # which would copy all of an array for a part of it
+    if is_branch_on_others or moves or _asks_for_layout(op) or isinstance(op.fn, Loop) or any(map(callable, op.args)):
         return False
     root, *rest = (getattr(op.fn, "__module__", None) or "").split(".")
     known = root == "wengert_rules" or (root in ("numpy", "scipy") and not {"random", "stats"} & {*rest})
     results = op.val if isinstance(op.val, tuple) else (op.val,)
     return (only_computes(op.fn) or known) and len(results) > 0 and all(map(_is_shared, results))
+
+
+def _asks_for_layout(op: Call) -> bool:
+    """Whether a result may depend on where, or in which order, elements lie in memory: callouts get copies."""
+    orders = {x for x in op.args if type(x) is str} & {"K", "A", "F"}
+    return (
+        info(op.fn).name in ("memory_query", "static") or "order" in op.kwargs or bool(orders) or op.fn is np.isfortran
+    )
 
 
 def _is_shared(x: Any) -> bool:
