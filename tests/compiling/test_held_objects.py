@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import decimal
+import types
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -88,6 +90,38 @@ def test_values_are_compared(values: list[Any], use: Callable[[Any], Any], monke
     for value in values * 2:
         monkeypatch.setitem(HELD, "value", value)
         assert compiled(2.0) == 2.0 * use(value)
+
+
+@dataclasses.dataclass
+class Measured:
+    value: float = dataclasses.field(default=2.0, metadata={"unit": "m", "digits": 3})
+
+
+MODES: dict[str, Any] = {"mode": "fast", "on": True}
+READ_ONLY = types.MappingProxyType(MODES)
+
+
+def test_read_only_dictionaries_are_guarded(monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x: float) -> float:
+        digits: int = dataclasses.fields(Measured)[0].metadata["digits"]
+        return x**digits if READ_ONLY["mode"] == "fast" else x * Measured().value
+
+    compiled = wg.compile(wg.value_and_grad(f), strict=True)
+    for mode, on in [("fast", True), ("fast", False), ("slow", False), ("fast", True)]:
+        monkeypatch.setitem(MODES, "mode", mode)
+        monkeypatch.setitem(MODES, "on", on)
+        assert compiled(3.0) == ((27.0, 27.0) if mode == "fast" else (6.0, 2.0))
+
+
+def test_a_read_only_dictionary_shows_what_the_function_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x: float) -> float:
+        MODES["mode"] = "slow"
+        return x * 2 if READ_ONLY["mode"] == "slow" else x * 3
+
+    compiled = wg.compile(f)
+    for mode in ("fast", "slow", "fast"):
+        monkeypatch.setitem(MODES, "mode", mode)
+        assert compiled(3.0) == 6.0 and MODES["mode"] == "slow"
 
 
 def test_results_of_scipy_are_read_as_dictionaries() -> None:

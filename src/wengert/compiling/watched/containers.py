@@ -5,8 +5,8 @@ from __future__ import annotations
 import collections
 import functools
 import operator
+import types
 from collections.abc import Callable, Iterator
-from types import FunctionType
 from typing import Any
 
 from wengert.compiling.watched.builtin_subclasses import Held, guard_held, read_held
@@ -31,6 +31,8 @@ def reader_of(value: Any) -> Any:
         return _read_partial
     if t in (set, frozenset):
         return _read_set
+    if t is types.MappingProxyType and type(value.copy()) in DICTIONARIES:
+        return _read_proxy
     return _read_named_tuple if is_named_tuple(t) else None
 
 
@@ -122,6 +124,17 @@ def _read_named_tuple(reads: Any, value: Any, accessor: str) -> Any:
     return reads.note_made(tuple.__new__(type(value), parts), value)
 
 
+def _read_proxy(reads: Any, value: Any, accessor: str) -> Any:
+    """Guard a read-only dictionary; give up on one with numbers, as a copy would not show what the code changes."""
+    reads.add_guard(f"type({accessor}) is {reads.pin(types.MappingProxyType)}")
+    keys = _guard_keys(reads, value, accessor)
+    if keys is None or any(
+        [reads.read(value[key], f"{accessor}[{text}]") is not value[key] for key, text in keys.items()]
+    ):
+        reads.give_up("it reads a read-only dictionary of numbers, or of keys that wengert cannot compare", accessor)
+    return value
+
+
 def _read_partial(reads: Any, value: Any, accessor: str) -> Any:
     """Return a copy of a partial function with its parts replaced by their traced counterparts."""
     if functools.partial.__reduce__(value)[2][3]:  # vars(value) would create the dictionary, which code can notice
@@ -140,14 +153,14 @@ class SwappedContainers:
         self._contents: list[
             tuple[Any, Any, Any]
         ] = []  # container, its original content, its content while the trace runs
-        self._defaults: list[tuple[FunctionType, Any, Any]] = []
+        self._defaults: list[tuple[types.FunctionType, Any, Any]] = []
 
     def put(self, container: Any, items: Any) -> None:
         """Replace the items of a container, under the same keys, until `restore`."""
         self._contents.append((container, container.copy(), items))
         _set_items(container, items)
 
-    def put_defaults(self, f: FunctionType, defaults: tuple[Any, ...]) -> None:
+    def put_defaults(self, f: types.FunctionType, defaults: tuple[Any, ...]) -> None:
         """Replace the defaults of a function until `restore`."""
         self._defaults.append((f, f.__defaults__, defaults))
         f.__defaults__ = defaults
