@@ -50,6 +50,7 @@ LATER = {
     "gradient, 100 products in slices": "ad.grad(lambda x: products(x))",
     "gradient, 100 products in place": "ad.grad(lambda x: in_place(x))",
     "gradient, 100 updates at indices": "ad.grad(lambda x: at_indices(x))",
+    "gradient, 100 rows of a matrix": "ad.grad(lambda x: rows(x))",
     "gradient, 20 columns of a table": "ad.grad(lambda x, table=table(): columns(np, table, x))",
     "hessian of 5 numbers": "ad.hessian(lambda x: np.sum(np.sin(x) * x))",
     "jacobian, 5 to 5": "ad.jacobian(lambda x: np.sin(x) * np.sum(x))",
@@ -90,6 +91,12 @@ def table():
     return pandas.DataFrame(numpy.ones((100, 20)), columns=[*"abcdefghijklmnopqrst"])
 def columns(np, table, x):
     return np.sum(sum([table[name].values * x[0] for name in "abcdefghijklmnopqrst"]) ** 2)
+def rows(x):
+    y, total = numpy.ones((100, 5)) * x[0], 0.0
+    for k in range(100):
+        row = y[k]
+        total = total + row[0] * row[1]
+    return total
 def at_indices(x):
     y, places = x * 1.0, numpy.array([0, 2, 4])
     for k in range(100):
