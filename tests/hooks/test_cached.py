@@ -160,3 +160,26 @@ def test_new_types_return_their_argument() -> None:
     Length = NewType("Length", float)
     assert wg.grad(lambda x: Length(x) ** 2)(3.0) == 6.0
     assert wg.compile(wg.grad(lambda x: Length(x) ** 2))(3.0) == 6.0
+
+
+@pytest.mark.parametrize("size", [None, 128, 3, 0])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_cache_that_the_function_makes_counts_as_in_the_plain_function(way: str, size: int | None) -> None:
+    def f(x: Any) -> Any:
+        @functools.lru_cache(size)
+        def product(k: int, by: float = 1.0) -> Any:
+            return k * x * by if k < 2 else product(k - 1) + product(k - 2, x) + product(len("ab") - 1)
+
+        @functools.lru_cache(size)
+        def constant(k: int) -> int:
+            return 1 if k < 2 else constant(k - 1) + constant(k - 2)
+
+        total = product(6) + constant(6) * x
+        counts = (*product.cache_info(), *constant.cache_info())
+        product.cache_clear()
+        counts += (*product.cache_info(), product(3) * 0.0, *product.cache_info())
+        return total + sum(k * n for k, n in enumerate(counts) if n is not None) * x**3
+
+    value, slope = WAYS[way](f, 1.5)
+    assert value == f(1.5)
+    assert slope == pytest.approx((f(1.5 + 1e-6) - f(1.5 - 1e-6)) / 2e-6, rel=1e-6)

@@ -21,6 +21,12 @@ from wengert.recording.recording import STATE
 from wengert.recording.shadow import SHADOW
 
 
+class _Memo(dict[Any, Any]):
+    """The results of a function in this trace, each with its arguments; and how often one was found here, or made."""
+
+    hits = misses = 0
+
+
 @decides_type(functools._lru_cache_wrapper)
 def _of_cached(f: Any) -> Decision:
     return stand_in_call("Each trace has its own cache: an equal float from before is another variable.", _cached)
@@ -34,8 +40,10 @@ def _cached(f: Any) -> Any:
         recording = STATE.recording
         if recording is None or is_in_users_cache(recording, f, args, kwargs):
             return f(*args, **kwargs)
-        memo, key = recording.caches.setdefault(f, {}), _key_in_trace(f, args, kwargs)
+        memo: Any = recording.caches.setdefault(f, _Memo())
+        key = _key_in_trace(f, args, kwargs)
         if key in memo:
+            memo.hits += 1
             found = memo[key] = memo.pop(key)  # the last used is the last to go
             return found[1]
         value = as_traced(f.__wrapped__)(*args, **kwargs)
@@ -44,6 +52,7 @@ def _cached(f: Any) -> Any:
         is_constant = is_constant and (recording.reads is None or recording.reads.is_plain(value))
         if is_constant and _fill(recording, f, args, kwargs, value):
             return value
+        memo.misses += 1
         if size != 0:
             memo[key] = given, value
             if size is not None and len(memo) > size:
@@ -122,7 +131,8 @@ def _identity(a: Any) -> Any:
 
 @decides_methods_of(functools._lru_cache_wrapper)
 def _of_cache(f: Any, t: type, name: str) -> Decision | None:
-    return stand_in_call("It clears the cache of this trace, too.", _clearing) if name == "cache_clear" else None
+    standin = {"cache_clear": _clearing, "cache_info": _told_counts}.get(name)
+    return standin and stand_in_call("The function has another cache in this trace, too.", standin)
 
 
 def _clearing(f: Any) -> Any:
@@ -132,3 +142,14 @@ def _clearing(f: Any) -> Any:
         f()
 
     return clear
+
+
+def _told_counts(f: Any) -> Any:
+    def info() -> Any:
+        caches: Any = {} if STATE.recording is None else STATE.recording.caches
+        memo = caches.get(f.__self__, _Memo())
+        hits, misses, size, found = f()
+        found = found + len(memo) if size is None else min(size, found + len(memo))
+        return type(f())(hits + memo.hits, misses + memo.misses, size, found)
+
+    return info
