@@ -388,3 +388,12 @@ def test_an_attribute_that_a_metaclass_gives_is_not_read_ahead() -> None:
     for calls in range(1, 4):
         assert compiled(1.0) == 2.0
         assert _asked == ["_Counted"] * calls
+
+
+def test_functions_of_scipy_fft_are_read_by_their_names() -> None:
+    from scipy.fft import irfft, rfft
+
+    g = wg.compile(wg.grad(lambda x: np.sum(np.abs(irfft(rfft(x) ** 2)) ** 2)), strict=True)
+    plain = wg.grad(lambda x: np.sum(np.abs(np.fft.irfft(np.fft.rfft(x) ** 2)) ** 2))
+    for k in range(3):
+        np.testing.assert_allclose(g(np.arange(4.0) + k), plain(np.arange(4.0) + k), rtol=1e-12)

@@ -51,8 +51,8 @@ _OF_EXTENSIONS = {"cython_function_or_method", "fused_cython_function", "nb_func
 
 
 def is_of_extension(t: type) -> bool:
-    """Whether a class is that of functions which Cython or nanobind compiled."""
-    return t.__name__ in _OF_EXTENSIONS
+    """Whether a class is that of functions which Cython or nanobind compiled, or of those of `scipy.fft` (uarray)."""
+    return t.__name__ in _OF_EXTENSIONS or t.__module__ == "uarray"
 
 
 SELECTORS = (operator.attrgetter, operator.itemgetter, operator.methodcaller)
