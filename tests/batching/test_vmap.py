@@ -550,3 +550,17 @@ def test_a_solver_takes_its_own_steps_for_each_example(name: str) -> None:
     examples = np.linspace(1.0, 2.0, 4)
     with pytest.warns(wg.NoBatchingRuleWarning, match="a solver such as solve_ivp or root takes its own steps"):
         np.testing.assert_array_equal(wg.vmap(solved)(examples), [solved(a) for a in examples])
+
+
+@pytest.mark.parametrize("name", ["standard_gamma", "chisquare", "standard_t"])
+def test_a_generator_with_a_seed_draws_anew_for_each_example_and_is_stale_on_a_tape(name: str) -> None:
+    def f(shape: Any) -> Any:
+        return getattr(np.random.default_rng(3), name)(shape) * shape
+
+    examples = np.array([1.5, 1.7, 0.8, 2.9])
+    with pytest.warns(wg.NoBatchingRuleWarning, match="the examples take different branches"):
+        np.testing.assert_array_equal(wg.vmap(f)(examples), [f(shape) for shape in examples])
+    tape = wg.gradtape(f, examples[0])
+    assert tape.play(examples[0])[0] == f(examples[0])
+    with pytest.raises(wg.StaleTapeError, match="array_equal"):
+        tape.play(examples[2])

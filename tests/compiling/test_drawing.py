@@ -120,3 +120,25 @@ def test_what_else_is_done_with_generators_runs_as_it_is(body: str, words: str) 
             assert_same([*g(X), *g(X)], [*h(X), *h(X)])
     assert len(told) == 1
     assert any(word in str(told[0].message) for word in words.split("|"))
+
+
+FROM_SEEDED = [
+    "rng.gamma(t)", "rng.gamma(2.0, t)", "rng.standard_gamma(t, 2)[1]", "rng.chisquare(t)", "rng.beta(t, 2.0)",
+    "rng.dirichlet(np.array([1.0, 2.0]) * t)[0]", "rng.standard_t(t)", "rng.f(t, 3.0)", "rng.noncentral_f(t, 3.0, 1.0)",
+    "rng.noncentral_chisquare(t, 1.0)", "rng.vonmises(t, t)", "rng.wald(t, 1.0)", "rng.lognormal(t, t)",
+    "rng.triangular(0.0, t, 5.0)", "rng.weibull(t)", "rng.power(t)", "rng.pareto(t)", "rng.uniform(0.1, t)",
+    "rng.normal(t, t)", "rng.multivariate_normal(np.array([t, 1.0]), np.array([[2.0 * t, 0.1], [0.1, 1.0]]))[0]",
+    "scipy.stats.gamma.rvs(t, random_state=rng)", "scipy.stats.invgauss.rvs(t, random_state=rng)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("body", FROM_SEEDED)
+@pytest.mark.parametrize("made", ["np.random.default_rng(3)", "np.random.RandomState(3)"])
+@pytest.mark.filterwarnings("ignore::wengert.NotCompiledWarning")
+def test_generators_with_a_seed_draw_anew_at_other_parameters(made: str, body: str) -> None:
+    space: dict[str, Any] = {"np": np, "scipy": scipy}
+    exec(f"def f(t):\n rng = {made}\n return {body} * t", space)
+    f, g = space["f"], wg.compile(wg.value_and_grad(space["f"]))
+    for t in (1.5, 1.7, 1.4, 2.9, 0.8):
+        assert np.allclose(g(t), wg.value_and_grad(f)(t), rtol=1e-12)
+        assert g(t)[0] == pytest.approx(f(t), rel=1e-12)

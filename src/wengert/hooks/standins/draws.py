@@ -90,3 +90,7 @@ def normal_vector(draw: Any, mean: Any, cov: Any, mean_at: Any, cov_at: Any) -> 
     normal = np.linalg.solve(np.linalg.cholesky(cov_at), (draw - mean_at)[..., None])
     moved, before = np.linalg.cholesky(cov) @ normal, np.linalg.cholesky(cov_at) @ normal
     return draw + ((mean - mean_at) + (moved - before)[..., 0])
+
+
+REDRAWN = {triangular, by_law, scaled_by_law, chisquare, vonmises, dirichlet, normal_vector}
+"""Formulas that return other numbers than NumPy draws with the same seed, away from the recorded parameters."""

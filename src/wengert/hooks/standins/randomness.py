@@ -20,6 +20,7 @@ from wengert.hooks.policy import opaque_call
 from wengert.hooks.search import guarded
 from wengert.hooks.standins import draws, plain
 from wengert.hooks.writes import record_store
+from wengert.recording.decisions import decided
 from wengert.recording.record import as_array
 from wengert.recording.recording import STATE
 from wengert.recording.slots import flat, holds_traced, slot_of
@@ -99,13 +100,19 @@ def moved_draws(
             parameters = call(*bound.args, **bound.kwargs)
             if not holds_traced(parameters) or bound.arguments.get("out") is not None:
                 return guarded(f)(rng, *args, **kwargs)
+            if formula in draws.REDRAWN and STATE.recording.reads is not None:
+                name = law or f.__name__
+                STATE.recording.reads.give_up(f"it draws random numbers ({name}) with parameters that it computes")
             numbers = [as_array(a) if type(a) in (list, tuple) else a for a in parameters]
             rest = {name: a for name, a in bound.arguments.items() if name in _NOT_PARAMETERS}
             draw = f(rng, *numbers, **rest)
             if type(draw) is float:
                 numbers = [as_traced(float)(a) for a in numbers]
             laws = [_law(law)] if law else []
-            result = as_traced(formula)(*laws, draw, *numbers, *map(untraced_copy, numbers))
+            at = [*map(untraced_copy, numbers)]
+            for number, recorded in zip(numbers, at, strict=True) if formula in draws.REDRAWN else ():
+                decided(STATE.recording, np.array_equal, (number, recorded), True)
+            result = as_traced(formula)(*laws, draw, *numbers, *at)
             kind = float if type(draw) is float else np.asarray
             return result if type(result) is type(draw) else as_traced(kind)(result)
 
