@@ -273,3 +273,27 @@ def test_a_singular_matrix_is_numpys() -> None:
     run = by_python(wg.trace(np.linalg.solve, np.eye(2) * 1j, np.ones(2))[1].optimise())
     np.testing.assert_allclose(run(np.eye(2) * 2j, np.ones(2)), [-0.5j, -0.5j])
     assert run(np.ones((2, 2)) * 1j, np.ones(2)) is None
+
+
+@pytest.mark.parametrize("name", ["+", "-", "*", "/"])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_arithmetic_of_pythons_numbers_is_pythons(name: str, swapped: bool) -> None:
+    """Of a complex number and a float, also with zeros of both signs, whose sum depends on the version of Python."""
+
+    def f(z: complex, x: Any) -> Any:
+        return BINARY[name](x, z) if swapped else BINARY[name](z, x)
+
+    numbers = [-1.5, -0.0, 0.0, 2.0]
+    for other in (float, complex):
+        run = by_python(wg.trace(f, 1.0 + 2.0j, other(3.0))[1].optimise())
+        for z in [complex(a, b) for a in numbers for b in numbers]:
+            for x in numbers if other is float else [complex(a, b) for a in numbers for b in numbers]:
+                found = run(z, x)
+                try:
+                    expected = f(z, x)
+                except ZeroDivisionError:
+                    assert found is None
+                    continue
+                assert type(found) is complex and abs(found - expected) <= 1e-15 * abs(expected)
+                if found == expected and (name != "/" or other is float):
+                    assert repr(found) == repr(expected), (z, x)

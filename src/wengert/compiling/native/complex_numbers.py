@@ -48,6 +48,21 @@ def quotient_imag(a, b, c, d):
     r = q / p
     x = (b - a * r if is_first else b * r - a) * (1.0 / (p + q * r))
     return b / abs(c) if p == 0.0 else x
+
+
+def float_quotient_real(a, c, d):
+    # the real part of a / (c + di), in Python's steps
+    is_first = abs(c) >= abs(d)
+    p = c if is_first else d
+    q = d if is_first else c
+    return (a if is_first else a * (q / p)) / (p + q * (q / p))
+
+
+def float_quotient_imag(a, c, d):
+    is_first = abs(c) >= abs(d)
+    p = c if is_first else d
+    q = d if is_first else c
+    return (-a * (q / p) if is_first else -a) / (p + q * (q / p))
 """
 
 COMPLEX_RECIPROCAL = """
@@ -129,6 +144,20 @@ PAIR_WORDS = {
     "sinh": ComplexWord("sinh({0}) * cos({1})", "cosh({0}) * sin({1})", "", _BELOW_700),
     "cosh": ComplexWord("cosh({0}) * cos({1})", "sinh({0}) * sin({1})", "", _BELOW_700),
 }
+MIXED_WORDS = {
+    ("add", 0): ComplexWord("{0} + {2}", "{3}"),
+    ("add", 1): ComplexWord("{0} + {2}", "{1}"),
+    ("subtract", 0): ComplexWord("{0} - {2}", "-{3}"),
+    ("subtract", 1): ComplexWord("{0} - {2}", "{1}"),
+    ("multiply", 0): ComplexWord("{0} * {2}", "{0} * {3}"),
+    ("multiply", 1): ComplexWord("{0} * {2}", "{1} * {2}"),
+    ("divide", 0): ComplexWord(
+        "float_quotient_real({0}, {2}, {3})", "float_quotient_imag({0}, {2}, {3})", COMPLEX_QUOTIENT
+    ),
+    ("divide", 1): ComplexWord("{0} / {2}", "{1} / {2}", "", "{2} != 0.0"),
+}
+"""The words of arithmetic of Python's numbers, of which one is real, from Python 3.14 on: it is not converted."""
+
 REAL_WORDS = {
     "absolute": ("hypot({0}, {1})", FLOAT_KIND),
     "equal": ("({0} == {2} and {1} == {3})", BOOL_KIND),
@@ -172,12 +201,11 @@ def emit_complex(body: Any, op: Call, args: Sequence[Any]) -> Any:
     name, n = info(op.fn).name, len(args)
     if op.guard or (is_of_complex(op.val) and np.asarray(op.val).dtype != np.complex128):
         raise UnsupportedOp(f"{callable_name(op.fn)} of complex numbers")
-    if (
-        type(op.val) is complex
-        and not all([is_of_complex(value_of(x)) for x in op.args[:2]])
-        and sys.version_info >= (3, 14)
-    ):
-        raise UnsupportedOp("a float and a complex number, which Python 3.14 does not convert")
+    if type(op.val) is complex and sys.version_info >= (3, 14):
+        is_real = [not is_of_complex(value_of(x)) for x in op.args]
+        mixed = MIXED_WORDS.get((name, is_real.index(True))) if sum(is_real) == 1 else None
+        if mixed is not None:
+            return compute_pair(body, op, mixed, args)
     if name == "power" and n == 2 and not op.kwargs:
         return _integer_power(body, op, *args)
     if name in PAIR_WORDS and n == info(op.fn).arity and not op.kwargs:
