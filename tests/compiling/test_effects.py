@@ -363,6 +363,26 @@ def logs() -> Program:
     return Program(f, lambda: None)
 
 
+class Scaled:
+    factor = 2.0
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def times(self, other: Scaled) -> Any:
+        LOG.info("%s times %s", self.value, other.value)
+        LOG.debug("unseen %s %s", self, other)
+        return self.product(other)
+
+    def product(self, other: Scaled) -> Any:
+        return np.sum(self.value * self.factor * other.value * other.factor)
+
+
+@compiled
+def logs_objects_that_it_makes() -> Program:
+    return Program(lambda w: Scaled(w).times(Scaled(w * w)), lambda: None)
+
+
 @compiled
 def prints_in_a_loop() -> Program:
     def f(w: Any) -> Any:

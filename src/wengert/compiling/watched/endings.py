@@ -34,6 +34,7 @@ class Endings(Inputs):
         self.clock_places, self.asks_time_again = set[Any](), False  # where clocks are read; if one is at a place twice
         self.lengths: Any = None  # the lengths of selections, if the tape computes those
         self.tables = Tables(self)
+        self.placed: dict[int, Any] = {}  # what results and effects hold, by id: elsewhere it is the same object
 
     def before_write(self, owner: np.ndarray) -> None:
         """Keep the content of an array from outside into which the code is about to write."""

@@ -46,9 +46,10 @@ def result_expression(reads: Reads, recording: Recording, value: Any, slots: lis
     if slot is not None:
         slots.append(slot)
         return f"int(r[{len(slots) - 1}])" if t is SymbolicInt else f"r[{len(slots) - 1}]"
-    if t in (list, dict, tuple) and id(value) not in reads.known_objects:
+    is_new = id(value) not in reads.known_objects and id(value) not in reads.placed
+    if t in (list, dict, tuple) and is_new:
         if t is not tuple:
-            reads.known_objects[id(value)] = value, ""  # a second occurrence would be the same object
+            reads.placed[id(value)] = value
         if t is dict and {type(key) for key in value} <= {str, int}:
             exact(recording, value)
             give_up_on_addresses(reads, value)
@@ -60,8 +61,8 @@ def result_expression(reads: Reads, recording: Recording, value: Any, slots: lis
     if issubclass(t, tuple) and hasattr(t, "_make"):
         parts = "".join([f"{expression(part)}, " for part in value])
         return f"{reads.pin(t)}._make(({parts}))"
-    if id(value) not in reads.known_objects and can_be_rebuilt(t) and id(t) in reads.classes:
-        reads.known_objects[id(value)] = value, ""
+    if is_new and can_be_rebuilt(t) and id(t) in reads.classes:
+        reads.placed[id(value)] = value
         parts = ", ".join(f"{name!r}: {expression(part)}" for name, part in vars(value).items())
         return f"{reads.pin(new_with_attributes)}({reads.pin(t)}, {{{parts}}})"
     if t in ATOMS or t in (float, complex) or issubclass(t, np.generic):
