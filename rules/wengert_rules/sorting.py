@@ -10,6 +10,7 @@ from wengert.extend import additem, jvp_rule, linear, setitem, vjp_rule
 from wengert_rules.reductions import push_by, spread
 from wengert_rules.shapes import integers
 
+SHORT = 128  # a row that a stable sort sorts about as fast
 MANY = 8  # marks, for each of which an element is compared twice
 
 
@@ -33,7 +34,8 @@ def from_rows(matrix, shape, axis):
 def ranked(matrix):
     """The places, in the matrix read as one row, of the elements of each row from the smallest to the largest."""
     starts = np.reshape(np.arange(np.shape(matrix)[0]) * np.shape(matrix)[1], (-1, 1))
-    return np.reshape(np.argsort(matrix, axis=-1) + starts, (-1,))
+    stable = np.shape(matrix)[1] <= SHORT  # which native code supports: it does not know NumPy's order of equal ones
+    return np.reshape(np.argsort(matrix, axis=-1, stable=stable) + starts, (-1,))
 
 
 def shared(y_bar, values, length):

@@ -147,7 +147,8 @@ def check_elements(body: Any, x: Any, condition: str) -> None:
 
 INT_WORDS = {
     "add": "{0} + {1}", "subtract": "{0} - {1}", "multiply": "{0} * {1} + 0.0", "negative": "0.0 - {0}",
-    "absolute": "abs({0})", "larger": "max({0}, {1})", "smaller": "min({0}, {1})",
+    "stopped": "{0}", "where": "({1} if {0} else {2})", "absolute": "abs({0})",
+    "larger": "max({0}, {1})", "smaller": "min({0}, {1})",
     "maximum": "max({0}, {1})", "minimum": "min({0}, {1})", "clip": "min(max({0}, {1}), {2})",
     "floor_divide": "(float(int({0}) // int({1})) if {1} != 0.0 and {0} - {0} == {1} - {1} else nan)",
     "remainder": "(float(int({0}) % int({1})) if {1} != 0.0 and {0} - {0} == {1} - {1} else nan)",
@@ -155,11 +156,11 @@ INT_WORDS = {
 """The source of functions of integers that are stored as floats; none returns -0.0."""
 MOVES = (
     "getitem", "item", "getfield", "getattr", "tuple", "take", "as_index", "copy", "reshape", "expand_dims", "squeeze",
-    "ravel", "transpose", "swapaxes", "broadcast_to", "diagonal", "astype",
+    "ravel", "transpose", "swapaxes", "broadcast_to", "diagonal", "astype", "concatenate", "stack",
     "zeros", "zeros_like", "empty", "empty_like",
 )  # fmt: skip
 """Operations that compute nothing, so that they are the same for integers stored as floats."""
-OF_PLACES = ("searchsorted", "flatnonzero", "cumsum", "argsort", "argmax", "argmin", "sum", "add_reduce")
+OF_PLACES = ("searchsorted", "flatnonzero", "cumsum", "argsort", "argmax", "argmin", "sum", "add_reduce", "max", "min")
 """Operations that return integers, which their emitters store as floats."""
 
 
@@ -196,9 +197,9 @@ def emit_whole(body: Any, op: Call, fn: Any, *numbers: Any) -> Any:
             return a * b.first if not b.steps else b * a.first
     if name not in INT_WORDS or len(numbers) != info(fn).arity:
         raise UnsupportedOp(f"{name or fn} of integers")
+    word = info(fn).word
     operands = [body.operand(x) for x in numbers]
-    if any([x.kind != FLOAT_KIND for x in operands]):
-        raise UnsupportedOp(f"{name} of integers")
+    operands = [x if word and k in word.bools else body.as_float(x) for k, x in enumerate(operands)]
     if isinstance(op.val, np.ndarray):
         return _exact_integer(body, body.level.let(INT_WORDS[name], operands, op.val.shape))
     given = [x if isinstance(x, Scalar) else body.item(x) for x in operands]
@@ -212,6 +213,19 @@ def _exact_integer(body: Any, x: Any) -> Any:
     """Return an array of integers; beyond 2**53, the native function fails."""
     check_elements(body, x, EXACT)
     return x
+
+
+def check_sums_of_integers(body: Any, a: Any, recorded: Any) -> None:
+    """Let the native function fail if sums of elements of an array of integers may be beyond 2**53.
+
+    Errors: UnsupportedOp if it is no array of integers or bools.
+    """
+    dtype = getattr(value_of(recorded), "dtype", None)
+    if dtype not in (np.int64, np.bool_):
+        raise UnsupportedOp("a sum as an integer of anything but integers or bools")
+    if dtype == np.int64:
+        size = body.level.reduce("0.0", "{0} + abs({1})", a, a.shape, 0, None)
+        body.level.guard(f"not {EXACT.format('', '{0}')}", size)
 
 
 def emit_astype(body: Any, op: Call, x: Any, dtype: Any, *_: Any, **__: Any) -> Any:

@@ -306,7 +306,7 @@ class Body:
             return KnownInts(op.val)
         if fn is operator.add and type(op.val) is list:
             return join_lists(self, op, args)
-        if info(fn).name != "total" and any([isinstance(x, RowList) for x in args]):
+        if info(fn).name not in ("total", "array") and any([isinstance(x, RowList) for x in args]):
             raise UnsupportedOp(f"{callable_name(fn)} of a list")
         if isinstance(fn, Loop):
             return emit_loop(self, op, *args)
@@ -319,13 +319,13 @@ class Body:
         if (
             operation is not None
             and not op.kwargs
-            and not any([x is None or isinstance(x, (list, tuple)) for x in args])
+            and not any([x is None or isinstance(x, (list, tuple, RowList)) for x in args])
         ):
             return self.compute(op, operation, [self.operand(x) for x in args])
         if info(fn).name == "static":
             self.program.guarded.add(op)
             return op.val
-        if fn is functional.iterations:
+        if fn is functional.iterations or (fn is operator.index and op.guard):
             self.program.guarded.add(op)
             self.level.guard(f"{{0}} != {op.val}.0", self.operand(args[0]))
             return op.val

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.graphs.vocabulary import axes_of
+from wengert.compiling.native.indices import check_sums_of_integers
 from wengert.compiling.native.values import (
     Affine,
     RowList,
@@ -24,7 +25,7 @@ from wengert.compiling.native.values import (
 )
 from wengert.compiling.native.views import array_of_parts, diagonal_of_matrix, emit_reshape
 from wengert.compiling.ops import FLOAT_KIND, ScalarOp, info, power_op
-from wengert.tape.ops import Call, value_of
+from wengert.tape.ops import Call
 
 BLAS_ABOVE = 1 << 15  # products; above, BLAS is faster than loops
 STACKS_ABOVE = 1 << 17  # products of stacks; above, loops gain little, and take long to compile
@@ -102,10 +103,11 @@ def _reduce(body: Any, op: Call, begin: str, template: str, a: Any, axis: Any, s
     a = array_of_parts(body, a)
     if isinstance(a, Scalar) and type(op.val) is np.float64:
         return body.as_float(a)
-    is_count = sign == "+=" and op.val.dtype == np.int64 and value_of(op.args[0]).dtype == np.bool_
-    if not is_native_array(a) or not (is_count or op.val.dtype == np.float64):
+    if not is_native_array(a) or getattr(op.val, "dtype", None) not in (np.float64, np.int64):
         raise UnsupportedOp("a reduction of anything but a float array")
     a = body.as_float(a)
+    if op.val.dtype == np.int64:
+        check_sums_of_integers(body, a, op.args[0])
     axes = axes_of(axis, len(a.shape))
     if axes is None or (begin != "0.0" and 0 in a.shape):
         raise UnsupportedOp("a reduction over these axes")

@@ -67,10 +67,10 @@ def emit_getitem(body: Any, op: Call, x: Any, key: Any) -> Any:
     return _load_or_view(body, op, index_view(body, _view_of(body, x), key))
 
 
-def emit_bincount(body: Any, op: Call, at: Any, weights: Any, n: int) -> View:
+def emit_bincount(body: Any, op: Call, at: Any, weights: Any, minlength: int = 0) -> View:
     """Emit np.bincount: the sum of the weights for each bin."""
-    known = isinstance(at, KnownInts) and is_native_array(weights)
-    if not known or op.val.dtype != np.float64 or op.val.shape != (n,):
+    known, n = isinstance(at, KnownInts) and is_native_array(weights), op.val.size
+    if not known or op.val.dtype != np.float64 or type(minlength) is not int:
         raise UnsupportedOp("np.bincount with these arguments")
     places = ((body.program.known_indices(at, n), 1),)
     view = View(body.level.new_array((n,)).memory, Affine(0), (0,), weights.shape, places=places)
@@ -291,6 +291,7 @@ def _fill_part(body: Any, whole: View, key: Any, x: Any) -> None:
 
 def emit_array(body: Any, op: Call, parts: Any, dtype: Any = None, ndmin: int = 0) -> Any:
     """Emit np.array, which copies an array, and may prepend axes of one element."""
+    parts = parts.whole if isinstance(parts, RowList) else parts
     if is_native_array(parts) and op.val.dtype == np.float64:
         copied = body.level.let("{0}", [body.as_float(parts)], parts.shape)
         return emit_reshape(body, op, copied)
@@ -359,7 +360,7 @@ def emit_stack(body: Any, op: Call, parts: Any, axis: Any = 0) -> Any:
 
 
 def _new_array(body: Any, op: Call) -> View:
-    if op.val.dtype not in (np.float64, np.bool_):
+    if op.val.dtype not in (np.float64, np.int64, np.bool_):
         raise UnsupportedOp(f"arrays of dtype {op.val.dtype}")
     return body.level.new_array(op.val.shape)
 
