@@ -49,7 +49,12 @@ _last_read: dict[str, tuple[Any, bytes, Any]] = {}
 
 
 def _legacy_state(rng: Any) -> Any:
-    """Return the state of a RandomState; if its memory is as before, the same object, since NumPy takes 0.1 ms."""
+    """Return the state of a RandomState; if its memory is as before, the same object, since NumPy takes 0.1 ms.
+
+    The generators of other libraries may keep their state elsewhere.
+    """
+    if type(rng._bit_generator) is not np.random.MT19937:
+        return rng.get_state(legacy=False)
     memory = b"".join([
         ctypes.string_at(id(part) + object.__basicsize__, type(part).__basicsize__ - object.__basicsize__)
         for part in (rng, rng._bit_generator)
