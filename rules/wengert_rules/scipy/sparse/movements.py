@@ -74,6 +74,12 @@ def csr_diagonal(k, n_row, n_col, indptr, indices, data, y):
     np.add.at(y, rows[hits] - max(0, -k), data[hits])
 
 
+@stands_for(*present("sparse._sparsetools.csc_diagonal"))
+def csc_diagonal(k, n_row, n_col, indptr, indices, data, y):
+    """By columns the transpose lies as this matrix does by rows."""
+    csr_diagonal(-k, n_col, n_row, indptr, indices, data, y)
+
+
 @stands_for(_sparsetools.bsr_diagonal)
 def bsr_diagonal(k, n_block_rows, n_block_columns, rows, columns, indptr, indices, data, y):
     across, down = block_elements(n_block_rows, rows, columns, indptr, indices)
