@@ -257,3 +257,20 @@ def test_an_axis_of_one_element_has_any_stride() -> None:
 
     run: Any = compile_native(wg.trace(wg.value_and_grad(f), E[:, 0])[1].optimise(), build=interpret_program)
     assert run(E[:, 0])[0] == pytest.approx(f(E[:, 0]), rel=1e-12)
+
+
+def test_machine_code_grows_with_returns_and_with_results_not_with_both() -> None:
+    """LLVM would write all results, values that a function returns, at each of its returns."""
+    pytest.importorskip("llvmlite")
+    from wengert.compiling.native.machine_code import load_code, object_code
+
+    def source(n: int) -> str:
+        steps = "".join([f"    t{k} = x * {k + 1}.0\n    if t{k} > 1e9: return FAILED\n" for k in range(n)])
+        results = ", ".join([f"t{k}" for k in range(n)])
+        return f"def native(x):\n    FAILED = (1, {'0.0, ' * n})\n{steps}    return (0, {results})\n"
+
+    small, large = [object_code(source(n), "native", ["NUMBER"], False) for n in (100, 400)]
+    assert len(large) < 6 * len(small)
+    run = load_code(large)
+    assert run(2.0) == (0, *[2.0 * (k + 1) for k in range(400)])
+    assert run(1e8)[0] == 1

@@ -16,7 +16,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from wengert.compiling.native.python_calls import C_INT, FLOAT, INT, has_raised
+from wengert.compiling.native.python_calls import C_INT, FLOAT, INT, call_native, has_raised, place_of_result
 
 BOOL = ir.IntType(1)
 INTRINSICS = ("floor", "ceil", "trunc", "rint", "copysign", "sqrt", "exp", "log", "log10", "sin", "cos", "pow")
@@ -25,6 +25,10 @@ ARITHMETIC = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}
 SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 SHORT = range(4, 9)  # iterations of a loop in a nest, which become one or two vectors
 QUICK = {"u", "abs"}  # functions that are computed also where the result is not needed
+
+
+MOST_VALUES = 8
+"""The most results that a function returns as values; LLVM would write all of them at each of its returns."""
 
 
 class SourceModule:
@@ -45,7 +49,7 @@ class SourceModule:
     def call(self, builder: Any, name: str, args: Sequence[Any]) -> Any:
         """Call a function of the source."""
         made = self.function(name, [x.type for x in args])
-        return builder.call(made, [_converted(builder, x, kind.type) for x, kind in zip(args, made.args, strict=True)])
+        return call_native(builder, made, [_converted(builder, x, to.type) for x, to in zip(args, made.args)])  # noqa: B905
 
     def c_function(self, name: str, kinds: Sequence[Any]) -> Any:
         """Return a C function of numbers, which has no side effects."""
@@ -70,9 +74,14 @@ class _Function(ast.NodeVisitor):
     def __init__(self, module: SourceModule, definition: Any, kinds: Sequence[Any]) -> None:
         self.module = module
         self.flags = ("contract",) if definition.name.startswith("fast_") else ()
-        typed = ir.FunctionType(_result_type(definition), kinds)
+        result, results = _result_type(definition), None
+        if isinstance(result, ir.LiteralStructType) and len(result.elements) > MOST_VALUES:
+            result, results = result.elements[0], ir.LiteralStructType(result.elements[1:])
+            kinds = [*kinds, results.as_pointer()]
+        typed = ir.FunctionType(result, kinds)
         name = module.module.get_unique_name(f"{definition.name}_{module.digest}")
         self.function = ir.Function(module.module, typed, name)
+        self.function.results = results  # the type of the memory for them, if they are not values
         self.function.linkage = "linkonce_odr"  # not internal: what is called once would always be inlined
         self.function.attributes.add("nounwind")
         if self.flags:
@@ -85,8 +94,9 @@ class _Function(ast.NodeVisitor):
         self.values: dict[Any, Any] = {"inf": ir.Constant(FLOAT, math.inf), "nan": ir.Constant(FLOAT, math.nan)}
         self.variables: dict[str, Any] = {}
         self.ends: list[Any] = []  # of the loops around
+        self.exits: dict[str, Any] = {}  # blocks that return a value, by its name
         self.counters = [""]  # of the loops around, if they have one
-        for parameter, x in zip(definition.args.args, self.function.args, strict=True):
+        for parameter, x in zip(definition.args.args, self.function.args):  # noqa: B905  # memory for results is last
             is_own = definition.name.startswith(("native", "part")) and not parameter.arg.startswith(("c", "x"))
             if x.type.is_pointer and is_own:
                 x.add_attribute("noalias")  # inputs, results and workspace; other functions may get one memory twice
@@ -149,7 +159,26 @@ class _Function(ast.NodeVisitor):
         pass
 
     def visit_Return(self, node: ast.Return) -> None:
+        """Return from a function. All returns of one name share a block, which writes the results once."""
+        if not isinstance(node.value, ast.Name):
+            self.give_back(node)
+            return
+        known, here = self.exits.get(node.value.id), self.builder.block
+        block = known or self.function.append_basic_block("exit")
+        self.builder.branch(block)
+        if known is None:
+            self.exits[node.value.id] = block
+            self.builder.position_at_end(block)
+            self.give_back(node)
+            self.builder.position_at_end(here)
+
+    def give_back(self, node: ast.Return) -> None:
+        """End a block with the return of a value."""
         found, kind = self.visit(node.value), self.function.function_type.return_type  # type: ignore[arg-type]
+        if self.function.results is not None:
+            found, *others = found
+            for k, (part, t) in enumerate(zip(others, self.function.results.elements, strict=True)):
+                self.builder.store(self.converted(part, t), place_of_result(self.builder, self.function.args[-1], k))
         if isinstance(found, tuple):
             parts = [self.converted(part, t) for part, t in zip(found, kind.elements, strict=True)]
             if all([isinstance(part, ir.Constant) for part in parts]):  # as after each guard

@@ -72,6 +72,21 @@ def has_raised(module: Any, builder: Any, function: Any) -> Any:
     return failed
 
 
+def call_native(builder: Any, function: Any, args: Sequence[Any]) -> Any:
+    """Call a function of a source; return what it returns, or a tuple of all results if it writes some to memory."""
+    if function.results is None:
+        return builder.call(function, args)
+    with builder.goto_entry_block():
+        memory = builder.alloca(function.results)
+    first = builder.call(function, [*args, memory])
+    return first, *[builder.load(place_of_result(builder, memory, k)) for k in range(len(function.results.elements))]
+
+
+def place_of_result(builder: Any, memory: Any, k: int) -> Any:
+    """Return the address of a result in the memory for them; the first one is no part of it."""
+    return builder.gep(memory, [ir.IntType(32)(0), ir.IntType(32)(k)], inbounds=True)
+
+
 def add_entry(module: Any, native: Any, kinds: Sequence[str], unlocked: bool) -> None:
     """Add the function `entry(self, args, count)` to a module of LLVM; it calls `native`.
 
@@ -87,7 +102,7 @@ class _Entry:
         self.module = module
         self.readers: dict[str, Any] = {}
         function = self.begin("entry", ir.FunctionType(POINTER, [POINTER, POINTER.as_pointer(), INT]))
-        build, numbers = self.builder, native.function_type.return_type
+        build = self.builder
         has_failed = build.alloca(C_INT)
         build.store(C_INT(0), has_failed)
         then, failure = map(function.append_basic_block, ("then", "failure"))
@@ -101,17 +116,19 @@ class _Entry:
         build.cbranch(build.icmp_signed("==", build.load(has_failed), C_INT(0)), then, failure)
         build.position_at_end(then)
         thread = self.call("PyEval_SaveThread") if unlocked else None
-        found = build.call(native, args)
+        found = call_native(build, native, args)
+        if native.results is None:
+            found = [build.extract_value(found, k) for k in range(len(native.function_type.return_type.elements))]
         if unlocked:
             self.call("PyEval_RestoreThread", thread)
         if FUNCTION in kinds:
             null = ir.Constant(POINTER, None)
             with build.if_then(build.icmp_unsigned("!=", self.call("PyErr_Occurred"), null)):
                 build.ret(null)
-        self.return_tuple([build.extract_value(found, k) for k in range(len(numbers.elements))])
+        self.return_tuple(found)
         build.position_at_end(failure)
         self.call("PyErr_Clear")
-        self.return_tuple([INT(1), *[ir.Constant(FLOAT, 0.0)] * (len(numbers.elements) - 1)])
+        self.return_tuple([INT(1), *[ir.Constant(FLOAT, 0.0)] * (len(found) - 1)])
 
     def begin(self, name: str, kind: Any) -> Any:
         """Begin a function."""
