@@ -27,7 +27,7 @@ from wengert.api.tangents import DerivativeRequest, linearize_call
 from wengert.errors import WengertError
 from wengert.recording.primitives import INPUT, Bound
 from wengert.recording.recording import STATE, Recording, calling, silent
-from wengert.recording.session import active_recording
+from wengert.recording.session import SESSION, active_recording
 from wengert.recording.shadow import SHADOW
 from wengert.rulebook.registry import rules
 from wengert.values.callables import unwrapped
@@ -123,8 +123,8 @@ def warm_call(
         return None  # walks check new code
     given = sum([args[place].size for place in places])
     numbers = given if directions else given**2  # of the derivative
-    if given > MOST_INPUTS or numbers > MOST_RESULTS or not SETTINGS.are_default or active_recording() is not None:
-        return None
+    if given > MOST_INPUTS or numbers > MOST_RESULTS or not SETTINGS.are_default or SESSION.recordings:
+        return None  # a tape would have the numbers of the directions
     of_code = _codes_by_function.setdefault(function.__code__, {})
     codes = of_code.get((make, argnums))
     if codes is None or codes.version != rules.version:

@@ -155,9 +155,10 @@ def _product_with_hessian(
     args, vectors = _as_tuples(primals, vectors)
     places, args, named = tuple(range(len(args))), args + more, dict(kwargs)
     plain = not (named or has_aux or holomorphic) and _fit(args, vectors)
-    vectors = tuple(map(np.array, vectors)) if plain else vectors  # f may write into their memory
-    coded = warm_call(make, f, places, args, vectors, walks=True) if plain else None
+    copies = tuple(map(np.array, vectors)) if plain else ()  # f may write into their memory
+    coded = warm_call(make, f, places, args, copies, walks=True) if plain else None
     if coded is not None:
+        vectors = copies
         coded.rows_of = lambda args, y, pullback: grad(f, argnums=places)(*args)  # refuses a result of several numbers
         linear = coded.linearize(coded.call_gradient, args, make is vhp)
         products = coded.value if linear is None else coded.learn(_product(linear, vectors))

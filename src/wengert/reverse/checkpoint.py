@@ -181,7 +181,7 @@ class _RepeatableCall:
     def __init__(self, recording: Recording, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]):
         self.f, self.args, self.kwargs = f, args, kwargs
         self.reach = Reach((f, *args, *kwargs.values()))
-        self.caches = {key: dict(memo) for key, memo in recording.caches.items()}
+        self.caches = {key: memo.copy() for key, memo in recording.caches.items()}
         held = (*_cached_arguments(self.caches), *self.reach.arrays)
         self.traced = {id(a): SHADOW[id(a)] for a in held if id(a) in SHADOW}
         self.texts, self.fresh_objects = dict(recording.texts), dict(recording.fresh_objects)
@@ -431,7 +431,7 @@ class _RestoredRecording:
                     SHADOW[id(owner)] = version
         for root, waiting in call.waiting:
             root.waiting = waiting.copy()
-        recording.caches = {key: dict(memo) for key, memo in call.caches.items()}
+        recording.caches = {key: memo.copy() for key, memo in call.caches.items()}
         recording.texts, recording.fresh_objects = dict(call.texts), dict(call.fresh_objects)
 
     def __exit__(self, *error: object) -> None:

@@ -26,6 +26,12 @@ class _Memo(dict[Any, Any]):
 
     hits = misses = 0
 
+    def copy(self) -> _Memo:
+        """Return a copy, which counts on."""
+        made = _Memo(self)
+        made.hits, made.misses = self.hits, self.misses
+        return made
+
 
 @decides_type(functools._lru_cache_wrapper)
 def _of_cached(f: Any) -> Decision:
