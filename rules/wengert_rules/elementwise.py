@@ -152,7 +152,7 @@ def power(y, a, b):
 
 @partials(np.power, np.float_power, math.pow)
 def power_of_numpy(y, a, b):
-    """As `power`. Of a negative float of Python's, `**` gives a complex number, and `np.power` nan, as y is."""
+    """Differentiate as `power` does. For a negative base, `**` of Python floats returns a complex y, `np.power` nan."""
     base = np.where(a == 0, 1.0, on_plane(a)) if np.iscomplexobj(y) else np.where(a > 0, a, 1.0)
     below = less_one(b, a) if np.ndim(y) else b - (1 if b != 0 or abs(a) > SMALLEST else 0)
     return b * (a**below if np.ndim(y) else np.power(a, below)), y * np.log(base)

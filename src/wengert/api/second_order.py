@@ -97,7 +97,7 @@ def _products(
 
 
 class _SecondWalk:
-    """The tangents of a recording by slot, from those of its inputs, and what pulls them back."""
+    """A walk over a recording: tangents forward, by slot, then cotangents and their tangents back."""
 
     def __init__(self, recording: Recording, inputs: list[int], directions: Sequence[Any], size: int | None) -> None:
         self.entries, self.inputs, self.size = recording.entries, inputs, size

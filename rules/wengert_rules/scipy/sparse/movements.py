@@ -76,7 +76,7 @@ def csr_diagonal(k, n_row, n_col, indptr, indices, data, y):
 
 @stands_for(*present("sparse._sparsetools.csc_diagonal"))
 def csc_diagonal(k, n_row, n_col, indptr, indices, data, y):
-    """By columns the transpose lies as this matrix does by rows."""
+    """Read the matrix by rows, as its transpose."""
     csr_diagonal(-k, n_col, n_row, indptr, indices, data, y)
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from scipy.special import _ufuncs
-
 from wengert.extend import partials
+from wengert_rules.scipy.optional import if_present
 
 
 def of_private(*names):
-    """`partials` of the private ufuncs of these names, as far as there are any."""
-    targets = [getattr(_ufuncs, name) for name in names if hasattr(_ufuncs, name)]
-    return partials(*targets) if targets else lambda body: body
+    """Return `partials` of the private ufuncs of these names that the installed SciPy has."""
+    return if_present(partials, *[f"special._ufuncs.{name}" for name in names])

@@ -156,7 +156,7 @@ MIXED_WORDS = {
     ),
     ("divide", 1): ComplexWord("{0} / {2}", "{1} / {2}", "", "{2} != 0.0"),
 }
-"""The words of arithmetic of Python's numbers, of which one is real, from Python 3.14 on: it is not converted."""
+"""Arithmetic of a real and a complex Python number. Since Python 3.14 the real one is not converted to complex."""
 
 REAL_WORDS = {
     "absolute": ("hypot({0}, {1})", FLOAT_KIND),

@@ -45,22 +45,20 @@ def emit_prod(body: Any, op: Call, a: Any, axis: Any = None, keepdims: Any = Fal
     return _reduce(body, op, "1.0", "{0} * {1}", a, axis)
 
 
-def emit_max(
-    body: Any, op: Call, a: Any, axis: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
-) -> Any:
-    begin = _first_of("-inf", initial)
-    return _reduce(
-        body, op, begin, "({1} if {1} >= {0} or {1} != {1} else {0})", _or_begin(body, a, where, begin), axis
-    )
+def _emitter_of_extremum(limit: str, test: str) -> Any:
+    """Return the emitter of np.max or np.min, by the test that a later element passes; nan passes, too."""
+
+    def emit(
+        body: Any, op: Call, a: Any, axis: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
+    ) -> Any:
+        begin = _first_of(limit, initial)
+        term = f"({{1}} if {test} or {{1}} != {{1}} else {{0}})"
+        return _reduce(body, op, begin, term, _or_begin(body, a, where, begin), axis)
+
+    return emit
 
 
-def emit_min(
-    body: Any, op: Call, a: Any, axis: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
-) -> Any:
-    begin = _first_of("inf", initial)
-    return _reduce(
-        body, op, begin, "({1} if {1} <= {0} or {1} != {1} else {0})", _or_begin(body, a, where, begin), axis
-    )
+emit_max, emit_min = _emitter_of_extremum("-inf", "{1} >= {0}"), _emitter_of_extremum("inf", "{1} <= {0}")
 
 
 def _or_begin(body: Any, a: Any, where: Any, begin: str) -> Any:

@@ -61,7 +61,7 @@ def built_in_base(t: Any) -> Any:
 
 
 def _adds_attributes_only(cls: type) -> bool:
-    """Whether a class is built in, one in Python of the user or of SciPy, or an abstract one, which holds nothing."""
+    """Whether a class is built in, abstract without content, or defined in Python by the user or by SciPy."""
     is_in_python = belongs_to_user(cls) or top_package(cls.__module__) == "scipy"
     return cls in _PARTS or not is_heap_type(cls) or is_in_python or vars(cls).get("__slots__") == ()
 
