@@ -517,3 +517,55 @@ def test_variables_that_are_equal_when_a_loop_ends_are_told_apart(f):
         np.testing.assert_allclose(p_bar, expected_bar, rtol=1e-12)
     assert "takes either branch" in compiled.explain()
     assert all([len(entry.tape) < 120 for entries in compiled._entries.values() for entry in entries])
+
+
+def pair_energy(p):
+    x, energy = np.cumsum(p.reshape(-1, 2), axis=0), 0
+    for i in range(len(x)):
+        for j in range(i + 1, len(x)):  # some runs take one branch alone, and keep the energy
+            d = x[i] - x[j]
+            r2 = d @ d
+            if r2 < 1.5:
+                energy += (r2 + 0.1) ** -3
+    return energy
+
+
+def bracketed(p):
+    total = 0.0
+    for c in p:
+        low, high = -3.0, 3.0
+        for _ in range(40):
+            middle = 0.5 * (low + high)
+            if middle**3 + 0.5 * middle > c:
+                high = middle
+            else:
+                low = middle
+        total += (low + high - 0.1 * middle) * c
+    return total
+
+
+def clipped_steps(p):
+    t, h, y = 0.0, 0.1, p[0]
+    while t < 2.0:
+        slope = p[2] * np.sin(p[1] * t) - y
+        error = abs(slope) * h
+        if error < 0.05:
+            t, y = t + h, y + h * slope
+        h = h * min(2.0, max(0.3, 0.03 / (error + 0.001)))
+    return y + t
+
+
+@pytest.mark.parametrize("f", [pair_energy, bracketed, clipped_steps])
+def test_floats_that_a_run_keeps_or_two_variables_share_are_told_apart(f):
+    compiled = wg.compile(wg.value_and_grad(f), native=False)
+    for seed in range(4):
+        p = np.random.default_rng(seed).uniform(0.3, 1.0, 12)
+        value, p_bar = compiled(p)
+        expected, expected_bar = wg.value_and_grad(f)(p)
+        assert value == pytest.approx(expected, rel=1e-13)
+        np.testing.assert_allclose(p_bar, expected_bar, rtol=1e-10, atol=1e-12)
+    if f is not bracketed:  # whose result is a constant between two values of `high`
+        wg.check_grads(f, p)
+    (entries,) = compiled._entries.values()
+    assert len(entries) == 1
+    assert len(entries[0].tape) < 150

@@ -31,6 +31,7 @@ from wengert.values.codes import original
 from wengert.values.frames import ENGINE
 from wengert.values.names import lookup
 from wengert.values.sites import Site
+from wengert.values.specs import FLOATS
 
 
 def _compare_identity(hook: str, right: Any, left: Any, site: Site | None) -> bool:
@@ -57,6 +58,8 @@ def _compare_identity(hook: str, right: Any, left: Any, site: Site | None) -> bo
             give_up_at("it compares equal values by `is`, whose answer may differ in the next call", site)
     if reads is not None and is_compared_by_value(left) and not is_own_or_library_code(frame):
         reads.heads.compares_identity = True
+        if type(left) in FLOATS and reads.heads.separates:
+            refuse_counter("it compares the identity of equal objects")
     answer: bool = HOOKS[hook](right, left, site)
     return answer
 

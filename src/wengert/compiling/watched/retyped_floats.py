@@ -17,7 +17,7 @@ from wengert.recording.decisions import guard
 from wengert.recording.primitives import CONSTANT, INPUT, Primitive
 from wengert.recording.recording import STATE, Recording, flat_slots
 from wengert.recording.shadow import SHADOW
-from wengert.values.specs import fresh
+from wengert.values.specs import FLOATS, fresh
 
 MAY_RAISE = "a float may raise an error where np.float64 returns inf or nan"
 _POSITIVE = Primitive(operator.gt, None, "guard")
@@ -47,7 +47,6 @@ class RetypedFloats(dict[int, Any]):
 
     def note(self, recording: Recording, slot: int, firsts: set[float]) -> None:
         """Note the value of a variable at a head, where it may be a float."""
-        self.seen = self.seen if self.floats else len(recording.entries)
         self.follow(recording)
         if slot in self.floats and slot not in self.firsts:  # a branch computes it from floats: it may be any
             firsts.add(0.0)
@@ -70,8 +69,10 @@ class RetypedFloats(dict[int, Any]):
         Errors: SymbolicIntError if a float may raise an error that no guard expects.
         """
         first, self.seen = self.seen, len(recording.entries)
-        for slot in range(first, self.seen) if self.floats else ():
+        for slot in range(max(first, self.begin), self.seen) if self.begin else ():
             entry = recording.entries[slot]
+            if entry is not None and (entry[0].fn is min or entry[0].fn is max):
+                self._retype_extremum(slot, entry)
             if entry is None or self.floats.isdisjoint(entry[2]) or entry[4] or not info(entry[0].fn).arity:
                 continue
             slots, number = (*entry[2], *[None] * (len(entry[3]) - len(entry[2]))), entry[1]
@@ -84,6 +85,17 @@ class RetypedFloats(dict[int, Any]):
                     self[slot] = number
                 self.floats.add(slot)
                 self._expect_errors(recording, entry, slots, is_ended)
+
+    def _retype_extremum(self, slot: int, entry: Any) -> None:
+        """Note the smaller or larger of floats and np.float64: in another call, one of the other type may be it."""
+        slots = (*entry[2], *[None] * (len(entry[3]) - len(entry[2])))
+        pairs = [(self.get(k, value), k) for k, value in zip(slots, entry[3], strict=True)]
+        if {type(value) for value, _ in pairs} == FLOATS and slot not in self.floats:
+            constants = [(value, k) for value, k in pairs if type(value) is float]
+            self.firsts[slot] = {value if k is None else 0.0 for value, k in constants}
+            self.floats.add(slot)
+            if type(entry[1]) is float:
+                self[slot] = np.float64(entry[1])
 
     def _is_float(self, slot: int | None, value: Any) -> bool:
         """Whether an operand is one of Python's numbers in a run that is not traced."""
