@@ -569,3 +569,30 @@ def test_floats_that_a_run_keeps_or_two_variables_share_are_told_apart(f):
     (entries,) = compiled._entries.values()
     assert len(entries) == 1
     assert len(entries[0].tape) < 150
+
+
+def nearest_centres(p):
+    x, centres = np.cumsum(p.reshape(-1, 2), axis=0) % 1.3, p.reshape(-1, 2)[:5]
+    sums, counts = np.zeros_like(centres), np.zeros(len(centres))
+    for i in range(len(x)):
+        best, least = 0, np.inf
+        for k in range(len(centres)):
+            d = np.sum((x[i] - centres[k]) ** 2)
+            if d < least:
+                best, least = k, d
+        sums[best] += x[i]
+        counts[best] += 1
+    return np.sum(sums**2 / (1.0 + counts[:, None]))
+
+
+def test_a_loop_that_finds_an_index_rolls_with_the_one_around_it():
+    compiled = wg.compile(wg.value_and_grad(nearest_centres), native=False)
+    for seed in range(3):
+        p = np.random.default_rng(seed).uniform(0.3, 1.0, 40)
+        value, p_bar = compiled(p)
+        expected, expected_bar = wg.value_and_grad(nearest_centres)(p)
+        assert value == pytest.approx(expected, rel=1e-13)
+        np.testing.assert_allclose(p_bar, expected_bar, rtol=1e-10, atol=1e-12)
+    wg.check_grads(nearest_centres, p)
+    ((entry,),) = compiled._entries.values()
+    assert len(entry.tape) < 60

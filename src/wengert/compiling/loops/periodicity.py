@@ -131,7 +131,8 @@ def call_signature(op: Call) -> Any:
     of_fn = fn if isinstance(fn, (types.BuiltinMethodType, types.MethodType)) else id(fn)
     kwargs = tuple([(name, _argument_signature(tree)) for name, tree in op.kwargs.items()]) if op.kwargs else ()
     outcome = constant_key(op.val) if op.guard else None
-    return of_fn, tuple([_argument_signature(tree) for tree in op.args]), kwargs, outcome, static_spec(op.val)
+    spec = int if fn is functional.as_index else static_spec(op.val)  # an index is another integer in each iteration
+    return of_fn, tuple([_argument_signature(tree) for tree in op.args]), kwargs, outcome, spec
 
 
 def _argument_signature(tree: Any) -> Any:

@@ -108,9 +108,12 @@ def fold_counters(tape: Any) -> Any:
     """Replace the integers that a tape computes from constants only, for loop counters, by these; return the tape."""
     known: dict[Any, Any] = {}
     kept: list[Op] = []
-    for op in inline_constants(tape):
+    folded: dict[Any, Loop] = {}
+    for op in inline_constants(tape, keeps_loops=True):
         if isinstance(op, Call) and type(op.fn) is Loop:
-            op.fn = op.fn.with_body(fold_counters(op.fn.body))
+            if op.fn not in folded:
+                folded[op.fn] = op.fn.with_body(fold_counters(op.fn.body))
+            op.fn = folded[op.fn]
         read = [v.op for v in op.references()]
         is_of_constants = all([type(v) is Constant or v in known for v in read])
         if isinstance(op, Call) and is_of_constants and (op.fn in _OF_COUNTERS or _continues(op, known)):

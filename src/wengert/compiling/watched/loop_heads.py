@@ -44,7 +44,13 @@ from wengert.compiling.watched.loop_states import (
 from wengert.compiling.watched.marks import Head, Join, LoopRun, LoopState, Mark
 from wengert.compiling.watched.records import ItemIndex
 from wengert.compiling.watched.retyped_floats import RetypedFloats, keeps_float
-from wengert.compiling.watched.symbolic_ints import float_of, lift_constant, record_integer_call, refuse_counter
+from wengert.compiling.watched.separate_numbers import separate
+from wengert.compiling.watched.symbolic_ints import (
+    float_of,
+    lift_constant,
+    record_integer_call,
+    refuse_counter,
+)
 from wengert.compiling.watched.symbolic_iterators import (
     SYMBOLIC_ITERATORS,
     column_reader,
@@ -61,9 +67,7 @@ from wengert.recording.slots import slot_of
 from wengert.rewrite.liveness import live_after
 from wengert.rewrite.loop_head import LoopHead
 from wengert.values.codes import original
-from wengert.values.frames import set_local
 from wengert.values.sites import Site
-from wengert.values.specs import FLOATS
 from wengert.values.views import owner_of
 
 MOST_IRREGULAR = 10
@@ -164,7 +168,7 @@ class Heads:
         chosen: dict[Place, Any] = {}
         try:
             lifted = self.lift(frame, self.lifts.get(loop.key, {}), loop.key, not head.is_for)
-            lifted |= self.separate(frame, head, before is None and self.is_inner(loop))
+            lifted |= separate(self, frame, head, loop, is_first=before is None)
             if self.reads.swapped.are_changed(self.reads.recording):
                 raise IncomparableError("the content of a container from outside the function")
             chosen = self.choose(frame, self.lifts.get(loop.key, {}))
@@ -183,6 +187,8 @@ class Heads:
             elif difference and before is not None:
                 self.liftable.pop(loop, None)  # lifting does not remove this difference
         self.loops[key] = loop, state
+        if loop.counted_by is not None:
+            loop.counters = {slot_of(self.reads.recording, x) for x in loop.counted_by.counters}
         left = operator.length_hint(iterator[0]) if iterator else None
         if loop in self.liftable:
             self.restart_if_needed(frame, loop, iterator)
@@ -208,7 +214,7 @@ class Heads:
             return
         try:
             self.lift(frame, self.lifts.get(loop.key, {}), loop.key)
-            self.separate(frame, head, is_begun=False)
+            separate(self, frame, head, loop, is_first=False)
             state = StateWalk(self).state(frame, head, [], loop, {})
         except IncomparableError:
             return
@@ -291,32 +297,6 @@ class Heads:
                     if self.lists.fill(part_at(f.f_locals.get(name), place.path[:k]), [loop], kind):
                         break
         return alone
-
-    def separate(self, frame: types.FrameType, head: LoopHead, is_begun: bool) -> set[int | None]:
-        """Record a step for each float of a variable that the loop sets if another variable holds it; return the slots.
-
-        If the loop has only begun, record one for each float: then what is read after a run that keeps the float is
-        the variable, and nothing from before the loop. Only a trace with lifts may do so, since another one could not
-        be ended where the code compares floats by `is`.
-        """
-        if not self.lifts or self.compares_identity:
-            return set()
-        recording, made = self.reads.recording, set[int | None]()
-        slots = {name: slot_of(recording, frame.f_locals[name]) for name in head.live & frame.f_locals.keys()}
-        seen = {slot for name, slot in slots.items() if name not in head.set}
-        for name in sorted(head.set & slots.keys() - {*frame.f_code.co_cellvars}):
-            slot, value = slots[name], frame.f_locals[name]
-            is_float = slot is not None and type(value) in FLOATS and slot not in self.integers
-            if is_float and (is_begun or slot in seen):
-                step = record_call(ruled(operator.mul), (value, 1.0), {})
-                if slot in self.retyped.firsts:
-                    self.retyped.note(recording, len(recording.entries) - 1, self.retyped.firsts[slot])
-                slot = slot_of(recording, step)
-                made.add(slot)
-                set_local(frame, name, step)
-                self.separates = True
-            seen.add(slot)
-        return made
 
     def choose(self, frame: types.FrameType, kinds: dict[Place, type]) -> dict[Place, Any]:
         """Return, for each place of a choice, the number of the constant that stands there, as the tape computes it."""
@@ -500,10 +480,6 @@ class Heads:
         """Whether iterations of a loop contain guards, or record different numbers of calls, or make tables."""
         is_test = _has_test(self.reads.recording.entries[loop.begin : loop.end])
         return loop.forks or is_test or (loop.makes_lists and self._is_nested(loop))
-
-    def is_inner(self, loop: LoopRun) -> bool:
-        """Whether another loop runs around a loop."""
-        return any([not other.is_over for other, _ in self.loops.values() if other is not loop])
 
     def _is_nested(self, loop: LoopRun) -> bool:
         """Whether a loop is within another one, or contains one."""

@@ -31,6 +31,7 @@ class LoopRun:
         self.irregular = 0  # the number of last heads that differed in more than the variables
         self.sizes: list[int] = []  # the number of entries between its heads
         self.counted_by: Any = None  # the symbolic iterator that counts its iterations
+        self.counters: set[int | None] = set()  # the slots of its counters at its last head
         self.grown: dict[str, int] = {}  # the variables with lists to which it only appends
         self.lengths: dict[str, int] = {}  # of the lists to which it appends, at its last head
 

@@ -1,0 +1,49 @@
+"""Give each variable of a loop a number of its own on the tape, also where variables hold the same one.
+
+Else the tape would not tell which of them is read later: after `low = middle` in one branch and `high = middle` in the
+other, or after a run of an inner loop that has changed no variable.
+"""
+
+from __future__ import annotations
+
+import operator
+import types
+from typing import Any
+
+from wengert.compiling.watched.marks import LoopRun
+from wengert.compiling.watched.symbolic_ints import SymbolicInt, record_integer_call
+from wengert.recording.primitives import ruled
+from wengert.recording.record import record_call
+from wengert.recording.slots import slot_of
+from wengert.rewrite.loop_head import LoopHead
+from wengert.values.frames import set_local
+from wengert.values.specs import FLOATS
+
+
+def separate(heads: Any, frame: types.FrameType, head: LoopHead, loop: LoopRun, is_first: bool) -> set[int | None]:
+    """Record a step for each number that a variable shares with another one, or with the counter of the loop.
+
+    These are variables that the loop sets; return the slots of the steps. At the first head of an inner loop, record
+    one for each float. Only a trace with lifts may do so: another one could not be ended where the code compares floats
+    by `is`.
+    """
+    if not heads.lifts or heads.compares_identity:
+        return set()
+    recording, retyped, made = heads.reads.recording, heads.retyped, set[int | None]()
+    takes_all = is_first and any([not other.is_over for other, _ in heads.loops.values() if other is not loop])
+    slots = {name: slot_of(recording, frame.f_locals[name]) for name in head.live & frame.f_locals.keys()}
+    seen = loop.counters.union([slot for name, slot in slots.items() if name not in head.set])
+    for name in sorted(head.set & slots.keys() - {*frame.f_code.co_cellvars}):
+        slot, value, step = slots[name], frame.f_locals[name], None
+        if type(value) is SymbolicInt and slot in seen:
+            step = record_integer_call(operator.pos, value)
+        elif type(value) in FLOATS and slot not in heads.integers | {None} and (takes_all or slot in seen):
+            step = record_call(ruled(operator.mul), (value, 1.0), {})
+            if slot in retyped.firsts:
+                retyped.note(recording, len(recording.entries) - 1, retyped.firsts[slot])
+        seen.add(slot)
+        if step is not None:
+            made.add(slot_of(recording, step))
+            set_local(frame, name, step)
+            heads.separates = True
+    return made
