@@ -596,3 +596,58 @@ def test_a_loop_that_finds_an_index_rolls_with_the_one_around_it():
     wg.check_grads(nearest_centres, p)
     ((entry,),) = compiled._entries.values()
     assert len(entry.tape) < 60
+
+
+WEIGHTS = np.arange(1.0, 5.0)
+
+
+def reflected(p):
+    v = p.reshape(-1, 4).copy()
+    for _ in range(6):
+        v = v + 0.3 * np.roll(v, 1)
+        for i in range(len(v)):
+            for k in range(4):
+                if v[i, k] > 1.0:
+                    v[i, k] = -0.5 * v[i, k]
+    return np.sum(v**2)
+
+
+def with_views(p):
+    v, total = p.reshape(-1, 4).copy(), 0.0
+    first, across = v[0], v.T
+    for i in range(len(v)):
+        row = v[i]
+        for k in range(4):
+            if v[i, k] < 0.0:
+                v[0, k] = v[0, k] - 0.5 * v[i, k]
+        total += np.sum(row * first) + across[1, 0] * i
+    return total
+
+
+def with_copies(p):
+    v, total = p.reshape(-1, 4).copy(), 0.0
+
+    def corrected(a, i):
+        for k in range(4):
+            if a[i, k] < 0.0:
+                a[0, k] = a[0, k] - 0.5 * a[i, k]
+        return a
+
+    for i in range(len(v)):
+        before, same = v.copy(), v
+        total += np.sum((v + 0.0) * corrected(v, i)) + np.sum(before[0] * same[0] * WEIGHTS)
+    return total
+
+
+@pytest.mark.parametrize("f", [reflected, with_views, with_copies])
+def test_what_is_read_after_runs_that_write_nothing_is_what_others_write(f):
+    compiled = wg.compile(wg.value_and_grad(f), native=False)
+    for seed, sign in enumerate([1.0, 0.0, -1.0, 0.0, 0.0]):
+        p = np.random.default_rng(seed).normal(size=24)
+        p = sign * np.abs(p) if sign else p
+        value, p_bar = compiled(p)
+        expected, expected_bar = wg.value_and_grad(f)(p)
+        assert value == pytest.approx(expected, rel=1e-12)
+        np.testing.assert_allclose(p_bar, expected_bar, rtol=1e-10, atol=1e-12)
+    if f is not with_views:
+        assert sum(map(len, compiled._entries.values())) == 1

@@ -48,10 +48,11 @@ def find_while_loops(
         except Irregular as error:
             if len({ops[run[-1]].fn.form for run in heads}) > 1:  # type: ignore[attr-defined]
                 return []
-            if len(heads[error.row.run]) == 1:
+            if all([len(heads[row.run]) == 1 for row in error.rows]):
                 heads = [run for run in heads if len(run) > 1]
                 continue
-            heads[error.row.run] = heads[error.row.run][error.row.number + 1 :] if tries < MOST_TRIES else []
+            for row in error.rows:
+                heads[row.run] = heads[row.run][row.number + 1 :] if tries < MOST_TRIES else []
         tries += 1
     return []
 

@@ -10,6 +10,7 @@ from typing import Any
 from wengert.compiling.loops.branch_tree import OuterValue, StepValue
 from wengert.compiling.watched.marks import Join, Mark
 from wengert.tape.ops import Call, Constant, Op
+from wengert.values import functional
 from wengert.values.specs import spec_of
 
 
@@ -58,10 +59,10 @@ class UnconfirmedError(Exception):
 
 
 class Irregular(Exception):
-    """The iteration of this number, or one near it, of this run of a loop differs from the others."""
+    """These iterations, or some near them, of runs of a loop differ from the others."""
 
-    def __init__(self, row: Iteration) -> None:
-        self.row = row
+    def __init__(self, *rows: Iteration) -> None:
+        self.rows = rows
 
 
 class RecordedRuns:
@@ -114,6 +115,10 @@ class RecordedRuns:
         self.number_link = OuterValue(self.number(tuple([values[0] for values in columns[-1]]))) if has_number else None
         firsts_of: Any = [ops[heads[0]] for heads in runs]
         self.alone = {[*head.references()][k].op for head in firsts_of for k in head.fn.alone}
+        for values in [columns[j] for j in self.kept.values()]:  # what reads an array later sees all that was written
+            changed = [op for run in values for op in run if op is not run[0]]
+            if changed and all([isinstance(op, Call) and op.fn is functional.setitem for op in changed]):
+                self.alone.update([run[0] for run in values if isinstance(run[0], Call)])
         self.iterations = []
         heads = {ops[k] for run in runs for k in run}
         longest = max([b - a for starts in cuts for a, b in itertools.pairwise(starts)], default=0)

@@ -195,12 +195,15 @@ class TreeBuilder(RecordedRuns):
         """Return the end of all runs, of which these are the last iterations; nothing reads the variables in `past`."""
         items: set[Any] = {op for run in self.items for op, _, _ in run}
         items |= {v.op for run in self.lists for op, _ in run for v in op.references()}
-        links = {
-            self.link([row], [op], is_read_later=True, past=past)
-            for row in rows
-            for op in self.read_later(row.run)
-            if op in row.variables or op not in items
-        }
+        links, odd = set[Link](), list[Iteration]()
+        for row in rows:
+            try:
+                read = [op for op in self.read_later(row.run) if op in row.variables or op not in items]
+                links.update([self.link([row], [op], is_read_later=True, past=past) for op in read])
+            except Irregular:
+                odd.append(row)
+        if odd:
+            raise Irregular(*odd)
         outputs: list[Any] = sorted(links, key=link_order)
         for row in rows:
             self.results[row.run] = [
