@@ -5,9 +5,12 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import numpy as np
 import pytest
 from changed_outside import stale, stale_calls
 from test_names_in_c import failures
+
+import wengert as wg
 
 ARRAYS = """
 whole, zero = np.arange(6), np.zeros(6, int)
@@ -95,3 +98,31 @@ def test_whether_a_call_gives_its_argument_back(first: str, other: str) -> None:
         for body in bodies:
             found += stale(f"{head}\nw = {calls[0]}", f"float({body})", f"w = {calls[1]}", f"w = {calls[0]}")
     assert not found, "\n".join(found)
+
+
+KEPT: dict[str, Any] = {}
+
+
+def _keeps(x: Any) -> Any:
+    KEPT["x"] = np.ascontiguousarray(x)
+    return KEPT["x"].sum()
+
+
+@pytest.mark.parametrize("first", [1, -1])
+@pytest.mark.parametrize(
+    "f",
+    [
+        np.ascontiguousarray, _keeps, lambda x: np.require(x, requirements="C")[1:],
+        lambda x: np.array(x, copy=None, order="F").reshape(2, 2),
+    ],
+)  # fmt: skip
+def test_a_result_is_the_argument_or_a_copy_as_its_layout_says(f: Any, first: int) -> None:
+    def shared(g: Any, x: Any) -> list[bool]:
+        KEPT.clear()
+        return [np.shares_memory(y, x) for y in (g(x), *KEPT.values())]
+
+    g = wg.compile(lambda x: f(x))
+    for step in (first, -first, first, -first):
+        x = np.arange(4.0)[::step]
+        assert shared(g, x) == shared(f, x)
+    assert "2 traces" in g.explain()

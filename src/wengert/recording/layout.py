@@ -75,10 +75,15 @@ def _is_written_after(recording: Recording, slot: int, array: np.ndarray) -> boo
 
 def unchanged(recording: Recording, primitive: Primitive, value: Any, args: Any, ins: Any, kwargs: Any) -> None:
     """Record a call that returned its own argument because of the argument's memory layout."""
-    asks = any([primitive.fn is fn for fn in (np.ascontiguousarray, np.asfortranarray)]) or "order" in kwargs
-    if (asks or len(args) > 2) and issubclass(type(value), np.ndarray):
+    if _asks_for_order(primitive.fn, args, kwargs) and issubclass(type(value), np.ndarray):
         recording.caches.setdefault(unchanged, {})[id(value)] = value
         recording.inert.add(recording.append((primitive, value, ins, args, kwargs or None, STATE.site)))
+
+
+def _asks_for_order(fn: Any, args: Any, kwargs: Any) -> bool:
+    """Whether a call may return its argument, or a copy of it, depending on the order of the argument in memory."""
+    ordered = any([fn is each for each in (np.ascontiguousarray, np.asfortranarray)]) or "order" in kwargs
+    return id(fn) in _IDS_GIVING_BACK and (ordered or len(args) > 2)
 
 
 def sameness_asked(*things: Any) -> None:
@@ -96,6 +101,16 @@ def _may_be_given_back(recording: Recording, array: np.ndarray) -> bool:
     entry = None if slot is None else recording.entries[slot]
     rule = None if entry is None else getattr(entry[0], "rule", None)
     return id(array) in recording.caches.get(unchanged, ()) or (rule is not None and rule.identity)
+
+
+def returned(recording: Recording, array: np.ndarray) -> None:
+    """Guard the memory layout where it decides whether a result shows the memory of an argument or of a copy of it."""
+    owner = owner_of(array)
+    slot = recording.memory.slot(owner)
+    entry = None if slot is None else recording.entries[slot]
+    is_copy = entry is not None and _asks_for_order(getattr(entry[0], "fn", None), entry[3], entry[4] or ())
+    if is_copy or any([owner is owner_of(one) for one in recording.caches.get(unchanged, {}).values()]):
+        laid_out(recording)
 
 
 def writable(recording: Recording, owners: Sequence[np.ndarray]) -> None:
@@ -119,9 +134,8 @@ def flags_of(recording: Recording, array: np.ndarray) -> Any:
 
 _WRITEABLE = Path(((".", "flags"), (".", "writeable")))
 
-_AS_IT_LIES = {
-    np.reshape, np.ravel, np.ndarray.reshape, np.ndarray.ravel, np.ndarray.astype, np.asarray, np.array, np.asanyarray,
-    np.ascontiguousarray, np.asfortranarray,
-}  # fmt: skip
+_GIVING_BACK = {np.ndarray.astype, np.asarray, np.array, np.asanyarray, np.ascontiguousarray, np.asfortranarray}
+"""Functions that return their argument or a copy of it."""
+_IDS_GIVING_BACK = frozenset(map(id, _GIVING_BACK))
+_IDS_AS_IT_LIES = _IDS_GIVING_BACK | frozenset(map(id, (np.reshape, np.ravel, np.ndarray.reshape, np.ndarray.ravel)))
 """Functions that give a view or a copy, depending on the memory layout of their argument."""
-_IDS_AS_IT_LIES = frozenset(map(id, _AS_IT_LIES))

@@ -14,6 +14,7 @@ from wengert.compiling.watched.outer_reads import Reads
 from wengert.compiling.watched.symbolic_ints import SymbolicInt
 from wengert.compiling.watched.watchable import ATOMS, CONSTANT_CALLABLES, can_be_rebuilt, literal, new_with_attributes
 from wengert.recording.decisions import exact
+from wengert.recording.layout import returned
 from wengert.recording.recording import Recording, Traced
 from wengert.recording.slots import slot_of
 from wengert.recording.trace_state import is_born
@@ -27,6 +28,8 @@ def result_expression(reads: Reads, recording: Recording, value: Any, slots: lis
     That of a value which only an effect needs (`is_effect`) may be one from outside, or a string of traced values.
     """
     t = type(value)
+    if t is np.ndarray:
+        returned(recording, value)
     if t is np.ndarray and (name := reads.effects.arrays.name_of(value)) is not None:
         if not name:
             reads.give_up("it returns or keeps a view of an array from outside into which it writes")
