@@ -430,3 +430,23 @@ def test_an_integer_that_becomes_a_float_is_one_where_it_makes_a_difference(f):
         assert found == pytest.approx(expected, rel=1e-13, abs=1e-15)
         assert np.copysign(1.0, found) == np.copysign(1.0, expected)
     assert ("1 trace" in compiled.explain()) == (f is begins_with_an_integer)
+
+
+def total_of(x):
+    total = 0.0
+    for v in x:
+        total = total + v if v > 0.0 else total - v
+    return total
+
+
+def takes_items_in_c(x, least=0.5):
+    total = 0.0
+    for _ in range(6):
+        total += total_of(x) + max(tuple(v * 2.0 if v > least else v for v in x))
+    return total
+
+
+def test_a_generator_in_the_frame_of_an_earlier_loop_is_not_taken_for_it():
+    compiled = wg.compile(takes_items_in_c, native=False)
+    for x in (np.array([0.3, 1.0, -0.2]), np.array([-0.3, -1.0, 0.2])):
+        assert compiled(x) == pytest.approx(takes_items_in_c(x), rel=1e-13)

@@ -123,6 +123,7 @@ class Heads:
 
     def enter_loop(self, frame: types.FrameType, head: LoopHead, iterator: list[Any]) -> Any:
         """Enter a loop; return the iterator that a `for` uses, None for other loops."""
+        self.loops.pop((id(frame), head.number), None)  # of an earlier frame with this id
         if head.fills < 0 and not self._is_gathered(frame, head):
             return iterator[0] if iterator else None
         loop = LoopRun(len(self.reads.recording.entries), _key_of_loop(frame, head))
