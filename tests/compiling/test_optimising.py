@@ -336,3 +336,28 @@ def test_what_asks_for_the_order_in_memory_finds_it_as_it_was(order: str) -> Non
     columns = np.asfortranarray(np.arange(6.0).reshape(2, 3))
     for run in (tape.optimise().play, tape.optimise().compile()):
         same(run(columns), np.exp(np.arange(6.0)))
+
+
+def _filled(x: Any) -> Any:
+    y = np.zeros(len(x))
+    for i in range(len(x)):
+        y[i] = np.sin(x[i]) + 0.5 * y[i - 1]
+    return {"all": y, "head": y[:2], "tail": y[2:]}
+
+
+@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize(
+    "f",
+    [
+        _filled, lambda x: (x, *np.split(x, 2)), lambda x: (x[:2], x[2:], np.exp(x)),
+        lambda x: (lambda y: (y, y.reshape(2, 2)[0], y[1:]))(x * 2.0), lambda x: (lambda y: (y, *y))(np.outer(x, x)),
+    ],
+)  # fmt: skip
+def test_results_share_the_memory_that_those_of_the_function_share(f: Any, native: bool) -> None:
+    if native:
+        pytest.importorskip("numba")
+    g = wg.compile(f, native=native)
+    for x in (np.arange(4.0), np.ones(4)):
+        found, plain = [[*(y.values() if isinstance(y, dict) else y), x] for y in (g(x), f(x))]
+        assert shared(*found) == shared(*plain)
+        np.testing.assert_allclose(np.concatenate([*map(np.ravel, found)]), np.concatenate([*map(np.ravel, plain)]))

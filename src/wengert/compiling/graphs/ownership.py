@@ -35,7 +35,7 @@ def own_results(recorded: AnyTape, tape: Tape) -> None:
     """Copy those results of `tape` that share memory with arguments, constants or others, and did not on `recorded`."""
     parts = list(_result_parts(tape.result, recorded.result))
     old, new = _Memory(recorded, [part.before for part in parts]), _Memory(tape, [part.op for part in parts])
-    seen: list[tuple[Op, MemoryRoots]] = []
+    seen: list[tuple[ResultPart, MemoryRoots]] = []
     copies: dict[tuple[Op, Op | None], Op] = {}  # an array that is there twice stays one
     for part in parts:
         before, now = part.before, new[part.op]
@@ -43,11 +43,17 @@ def own_results(recorded: AnyTape, tape: Tape) -> None:
         if (
             not all([root in old.outside and old.share(before, old.outside[root]) for root in shared])
             or _is_spread(part.op, before)
-            or any([now & theirs and not old.share(before, other) for other, theirs in seen])
+            or any([now & theirs and not _may_meet(old, new, part, other) for other, theirs in seen])
         ):
             copies[before, part.holder] = copy = _copy_part(tape, part, copies.get((before, part.holder)))
             now = frozenset([copy])
-        seen.append((before, now))
+        seen.append((part, now))
+
+
+def _may_meet(old: _Memory, new: _Memory, a: ResultPart, b: ResultPart) -> bool:
+    """Whether two parts may have one origin: they shared memory as recorded, or they show other elements of it."""
+    are_apart = old.are_apart(a.before, b.before) and new.are_apart(a.op, b.op)
+    return are_apart or old.share(a.before, b.before)
 
 
 def _result_parts(v: Variable, before: Variable) -> Iterator[ResultPart]:
@@ -69,7 +75,7 @@ def is_display(fn: Any) -> bool:
     return fn in functional.DISPLAYS or type(fn) is ContainerBuilder or hasattr(fn, "_fields")
 
 
-def read_by_result(tape: AnyTape) -> list[Op]:
+def read_by_result(tape: AnyTape) -> list[Call]:
     """Return the calls from whose values the result of a tape is built."""
     displays = {*display_calls(tape.result.op)}
     read = [tape.result, *[v for op in tape if op in displays for v in op.references()]]
@@ -135,6 +141,15 @@ class _Memory(dict[Op, MemoryRoots]):
         """Whether two values certainly shared memory when they were recorded."""
         known = isinstance(a.val, np.ndarray) and isinstance(b.val, np.ndarray)
         return a is b or bool(self[a] & self[b] and known and np.may_share_memory(a.val, b.val))
+
+    def are_apart(self, a: Op, b: Op) -> bool:
+        """Whether two values are certainly views of other elements of one array."""
+        ops: list[Any] = [a, b, *[self.outside.get(root, root) for root in self[a] & self[b]]]
+        if not all([isinstance(op, Op) and isinstance(op.val, np.ndarray) for op in ops]):
+            return False
+        x, y, *origins = [op.val for op in ops]
+        are_inside = all([np.may_share_memory(part, whole) for whole in origins for part in (x, y)])
+        return are_inside and not np.may_share_memory(x, y)
 
 
 def _is_new(op: Call) -> bool:

@@ -11,6 +11,7 @@ from wengert.compiling.graphs.order import readers_first
 from wengert.compiling.graphs.ownership import own_results
 from wengert.compiling.ops import info
 from wengert.compiling.tape_rewriter import TapeRewriter, provenance
+from wengert.rulebook.registry import rules
 from wengert.tape.interface import AnyTape
 from wengert.tape.needed import stays
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, mkcall, references, substituted, value_of
@@ -69,6 +70,15 @@ def must_run(op: Op) -> bool:
     return isinstance(op, Call) and stays(op) and (op.guard or not info(op.fn).never_raises)
 
 
+def _is_view(op: Call) -> bool:
+    """Whether the recorded value is a view of an argument: on the new tape it has to be one of the new argument."""
+    rule = rules.get(op.fn)
+    if op.guard or rule is None or not rule.view or not isinstance(op.val, np.ndarray):
+        return False
+    given = [v.op.val for v in op.references() if v.op is not None and isinstance(v.op.val, np.ndarray)]
+    return any([np.may_share_memory(op.val, x) for x in given])
+
+
 def _op(node: Node, variables: dict[Node, Variable]) -> Op:
     """Make the op of a node."""
     if node.fn is None:
@@ -76,7 +86,7 @@ def _op(node: Node, variables: dict[Node, Variable]) -> Op:
         return node.op.copy()
     fn, args, kwargs = substituted(node, variables.get, Node)
     origin = node.op
-    if not node.in_vocabulary and isinstance(origin, Call):
+    if not node.in_vocabulary and isinstance(origin, Call) and not _is_view(origin):
         made = Call(fn, args, kwargs, origin.val, guard=origin.guard)
     else:
         of_numpy = any([isinstance(value_of(a), (np.ndarray, np.generic)) for a in args])

@@ -50,6 +50,7 @@ class TapeCutter:
                 self.by_numpy.update(_with_makers(op))
             elif any(map(_is_of_other_dtype, (op.val, *map(value_of, op.args), *map(value_of, op.kwargs.values())))):
                 self.by_numpy.add(op)
+        self.by_numpy.update(self._views_in_result())
         made: dict[Any, Part] = {}
         for _ in range(MOST_TRIES):
             self.assign()
@@ -59,14 +60,21 @@ class TapeCutter:
             failed = [] if small else [*filter(None, [part.failure for part in parts.values()])]
             if not small and not failed:
                 native_results = {op for part in parts.values() for op in part.results}
-                results = sorted(read_by_result(self.tape), key=lambda op: op in native_results)
-                by_numpy = [op for op in results if op not in native_results]
-                check_separate_results([*self.others, *by_numpy], results[len(by_numpy) :])
+                check_separate_results(self.others, [op for op in read_by_result(self.tape) if op in native_results])
                 return parts
             known = [failure for failure in failed if isinstance(failure[0], Call)] or failed[:1]
             if failed and not any([self.leave_to_numpy(*failure) for failure in known]):
                 return {}
         return {}
+
+    def _views_in_result(self) -> Iterator[Op]:
+        """Yield the views by which a result shows memory that an argument, a constant or another result shows."""
+        results = read_by_result(self.tape)
+        arrays = [(op, op.val) for op in (*self.others, *results) if isinstance(op.val, np.ndarray)]
+        for op in results:
+            shown = [x for other, x in arrays if other is not op and isinstance(op.val, np.ndarray)]
+            if not _allocates(op) and any([np.may_share_memory(op.val, x) for x in shown]):
+                yield from _with_makers(op)
 
     def _parts_as_assigned(self, made: dict[Any, Part]) -> dict[int, Part]:
         """Return a part for each native stage: one of those `made` before if it has the same ops and results."""
