@@ -70,7 +70,7 @@ def must_run(op: Op) -> bool:
     return isinstance(op, Call) and stays(op) and (op.guard or not info(op.fn).never_raises)
 
 
-def _is_view(op: Call) -> bool:
+def _was_a_view(op: Call) -> bool:
     """Whether the recorded value is a view of an argument: on the new tape it has to be one of the new argument."""
     rule = rules.get(op.fn)
     if op.guard or rule is None or not rule.view or not isinstance(op.val, np.ndarray):
@@ -86,7 +86,7 @@ def _op(node: Node, variables: dict[Node, Variable]) -> Op:
         return node.op.copy()
     fn, args, kwargs = substituted(node, variables.get, Node)
     origin = node.op
-    if not node.in_vocabulary and isinstance(origin, Call) and not _is_view(origin):
+    if not node.in_vocabulary and isinstance(origin, Call) and not _was_a_view(origin):
         made = Call(fn, args, kwargs, origin.val, guard=origin.guard)
     else:
         of_numpy = any([isinstance(value_of(a), (np.ndarray, np.generic)) for a in args])
