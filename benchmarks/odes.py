@@ -155,6 +155,24 @@ def measure_odeint(name: str) -> None:
     show(f"{name}, odeint", 0.0, works)
 
 
+def measure_batch(method: str) -> None:
+    """Print the times of wg.vmap over 100 initial values and parameters, as ratios to those of loops."""
+    random = np.random.default_rng(0)
+    ys, ps = [x * random.uniform(0.8, 1.2, (100, x.size)) for x in (PREY.y0, PREY.p)]
+    values = lambda y, p: PREY.solved(np.concatenate([p, y]), method)  # noqa: E731
+    slope = wg.grad(lambda y, p: np.sum(values(y, p) ** 2), argnums=(0, 1))
+    works = {
+        "loop": lambda: [values(y, p) for y, p in zip(ys, ps, strict=True)],
+        "vmap": lambda: wg.vmap(values)(ys, ps),
+        "loop of gradients": lambda: [slope(y, p) for y, p in zip(ys, ps, strict=True)],
+        "vmap of gradients": lambda: wg.vmap(slope)(ys, ps),
+        "gradient of vmap": lambda: wg.grad(lambda y, p: np.sum(wg.vmap(values)(y, p) ** 2), argnums=(0, 1))(ys, ps),
+    }
+    times = medians(works, 2)
+    ratios = "   ".join([f"{each} {times[each] / times['loop']:.3f}" for each in [*works][1:]])
+    print(f"{f'100 examples, {method}':26}{times['loop']:7.2f} s    {ratios}", flush=True)
+
+
 def measure_adjoints(name: str, method: str) -> None:
     """Print the times of gradients by each derivative, of values at all times and at the last alone."""
     problem, _ = PROBLEMS[name]
@@ -264,6 +282,10 @@ if __name__ == "__main__":
     if not asked or "odeint" in asked:
         for name in ("Lotka-Volterra", "Robertson", "HIRES"):
             measure_odeint(name)
+    if not asked or "batch" in asked:
+        print("\nsolutions of 100 examples of Lotka-Volterra")
+        for method in ("RK23", "RK45", "DOP853"):
+            measure_batch(method)
     if not asked or "adjoints" in asked:
         print("\ngradients by wg.ode_adjoint")
         for name, method in ADJOINTS:

@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from wengert.api.native_functions import kernel, native_function, not_native
     from wengert.api.partial_results import partly_known
     from wengert.api.stationary import minimum, with_value
-    from wengert.hooks.solver_callbacks import as_written, directly, is_traced, order, unseen
+    from wengert.hooks.solver_callbacks import as_written, directly, is_traced, order, order_in_batch, unseen
 
 __all__ = [
     "Batch",
@@ -132,6 +132,7 @@ __all__ = [
     "on_examples",
     "only_reads",
     "order",
+    "order_in_batch",
     "overlaps",
     "partials",
     "partly_known",
@@ -169,6 +170,7 @@ _HOMES = {
     "directly": "wengert.hooks.solver_callbacks",
     "is_traced": "wengert.hooks.solver_callbacks",
     "order": "wengert.hooks.solver_callbacks",
+    "order_in_batch": "wengert.hooks.solver_callbacks",
     "unseen": "wengert.hooks.solver_callbacks",
 }
 

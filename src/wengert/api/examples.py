@@ -14,8 +14,9 @@ import numpy as np
 from wengert.api.batch_calls import BatchCall, called_by_code
 from wengert.api.example_code import Kept, ProgramCode, code_for
 from wengert.api.example_products import JacobianProducts, PointProducts
+from wengert.api.row_functions import RowFunction
 from wengert.api.tangents import jvp_of_call
-from wengert.batching.axes import Examples, repeat_for_examples
+from wengert.batching.axes import Examples, as_batch
 from wengert.batching.example import Program, ProgramInput, as_outer_variables, trace_program
 from wengert.batching.play import DiffersError, play_batched
 from wengert.errors import NoBatchingRuleWarning, NoPathWarning, WengertError
@@ -97,6 +98,10 @@ class OnExamples(Sealed):
             return None
         program = self._code.frozen(self._program)
         return PointProducts(BatchCall(self._code, program, len(program.sources), played_flat))
+
+    def of_rows(self) -> RowFunction:
+        """Return the function for points that read other values from outside. Errors: NotNativeError."""
+        return RowFunction(self._program)
 
     def passed_to(self, primitive: Callable[..., Any], *args: Any, products: PointProducts, **static: Any) -> Any:
         """Call a primitive with arguments, the constants that the function reads, and its `products`."""
@@ -241,7 +246,7 @@ def played(program: Program, batches: Sequence[np.ndarray]) -> Any:
     program = program._replace(sources=[ProgramInput(batch, True) for batch in batches])
     try:
         with warnings.catch_warnings(action="ignore", category=NoBatchingRuleWarning):
-            return _batch_of(play_batched(program, size, call), size, call)
+            return as_batch(play_batched(program, size, call), size, call)
     except (TypeError, ValueError) as error:
         if isinstance(error, WengertError):
             raise
@@ -273,15 +278,6 @@ def _known_pattern(tape: Tape) -> SparsityPattern:
     _patterns.insert(0, made)
     del _patterns[MOST_PATTERNS:]
     return made
-
-
-def _batch_of(result: Any, size: int, call: Callable[..., Any]) -> Any:
-    """Return a result of a program as one array, with an axis of examples, also where all share it or a part."""
-    if type(result) is Examples:
-        return result.batch
-    if type(result) in (list, tuple):
-        return call(np.stack, [_batch_of(part, size, call) for part in result], 1)
-    return repeat_for_examples(result.value, size, call)
 
 
 def on_examples(f: Callable[..., Any], *example: Any) -> OnExamples | None:
@@ -344,7 +340,7 @@ def marked_program(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
     """Trace a function on arguments with marks. Errors: NotAloneError if it fails, or changes its state."""
     outer = active_recording()
     try:
-        program = trace_program(f, tuple(args), kwargs, outer, refuses_writes=False)
+        program = trace_program(f, tuple(args), kwargs, outer, is_mapped=False)
     except Exception as error:
         state.is_put_back()
         if outer is not None and error in outer.refusals:

@@ -148,6 +148,15 @@ def repeat_for_examples(value: Any, size: int, call: Callable[..., Any]) -> np.n
     return made
 
 
+def as_batch(result: Any, size: int, call: Callable[..., Any]) -> np.ndarray:
+    """Return a result of a program as one array, with an axis of examples, also where all share it or a part."""
+    if type(result) is Examples:
+        return result.batch
+    if type(result) in (list, tuple):
+        return call(np.stack, [as_batch(part, size, call) for part in result], 1)
+    return repeat_for_examples(result.value, size, call)
+
+
 def _shared_value(leaf: Any, _: Axis, path: str) -> Any:
     if type(leaf) is Shared:
         return leaf.value

@@ -67,17 +67,18 @@ def trace_program(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     outer: Recording | None,
-    refuses_writes: bool = True,
+    is_mapped: bool = True,
 ) -> Program:
     """Trace the Program of `f(*args, **kwargs)`, on the first of the Examples in the arguments.
 
-    Errors: OutsideWriteError if f writes into arrays from outside; with `refuses_writes`, the outer trace refuses f.
+    `is_mapped`: f is mapped over the examples by `vmap`, and runs this once.
+    Errors: OutsideWriteError if f writes into arrays from outside; where it is mapped, the outer trace refuses f.
     """
     with nullcontext() if outer is None else silent(), open_level(True) as (recording, here):
         if outer is not None:
             _share_variables(recording, here, outer)
             recording.reads, recording.enter = outer.reads, outer.enter
-        recording.batched = True
+        recording.batched, recording.is_mapped = True, is_mapped
         start, sources = here.start, _ProgramInputs(recording, here)
         inputs = [replace_marks(a, sources.enter) for a in args]
         keywords = {name: replace_marks(a, sources.enter) for name, a in kwargs.items()}
@@ -89,7 +90,7 @@ def trace_program(
             sources.swaps.restore()
             del sources.swaps  # a cycle
         _record_layout_guards(recording)
-        _refuse_writes(recording, outer, f, refuses_writes)
+        _refuse_writes(recording, outer, f, is_mapped)
         slots: list[Slot] = []
         form = _result_outline(recording, result, slots)
         materialise(recording, start, len(recording.entries), written_only=True, constants_only=True)

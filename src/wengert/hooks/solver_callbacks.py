@@ -163,6 +163,31 @@ def order() -> int:
     return total
 
 
+def order_in_batch() -> int | None:
+    """Return the number of nested derivatives around code that `vmap` runs once for all examples.
+
+    None if no `vmap` runs it, or if a tape records it, which may be played on other inputs.
+
+    Returns:
+        int | None: The number of derivatives.
+    See Also:
+        order, batching
+
+    Examples:
+        >>> wg.vmap(lambda x: x * wg.extend.order_in_batch())(np.ones(2))
+        array([0., 0.])
+    """
+    recording, total = STATE.recording, 0
+    if recording is None or not recording.is_mapped or recording.reads is not None:
+        return None
+    while recording is not None:
+        if recording.keep and not recording.is_mapped:
+            return None
+        total += len(recording.levels) - recording.is_mapped
+        recording = recording.around
+    return total
+
+
 def is_taped() -> bool:
     """Whether an open recording is for a tape, which may be played on other inputs."""
     recording = STATE.recording

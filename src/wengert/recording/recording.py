@@ -120,6 +120,7 @@ class Recording(MadeWhenRead):
         "fresh_objects",
         "inert",
         "inner",
+        "is_mapped",
         "is_open",
         "keep",
         "keeps_results",
@@ -181,6 +182,7 @@ class Recording(MadeWhenRead):
         self.checks_fp_errors = False  # no short paths: each call is watched, or the code has set which errors raise
         self.nan_checker: Any = None  # checks the arguments and the result of each call
         self.batched = False  # whether its tape is for other values, too: bools are arrays, which it computes
+        self.is_mapped = False  # whether its code is a function under vmap, which runs it once for all examples
         self.reruns = False  # whether the reverse pass follows at once, so that a checkpoint may run again in it
         self.last_nondifferentiable: tuple[int, str, Site | None] = (-1, "", None)  # entries before it, name, site
         self.closure_slots = NOTHING  # the slots of what the function itself holds

@@ -22,6 +22,7 @@ from wengert.extend import (
     directly,
     is_traced,
     order,
+    order_in_batch,
     stands_for,
     stopped,
     unseen,
@@ -81,6 +82,11 @@ def solve_ivp(*given: Any, **words: Any) -> Any:
     call = arguments(integrate.solve_ivp, given, words)
     if (kind := chosen_adjoint()) != "discrete":
         return by_equations(call, kind)
+    if order_in_batch() is not None:
+        from wengert_rules.scipy.integrate.batched_initial_values import solved_in_batch  # with the compiler
+
+        if (found := solved_in_batch(call)) is not None:
+            return found
     if (found := along_steps(call)) is not None:
         return found
     if call["method"] in STEPS or call["method"] in EXPLICIT:

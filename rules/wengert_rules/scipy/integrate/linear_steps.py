@@ -32,10 +32,15 @@ class LinearSteps(Sealed):
     κ changes the slopes of a step, η the value at its start and η' that at its end. J holds ∂f/∂y at each stage of each
     step. An array (steps + 1, stages + 1, n) holds the κ of each step with its η behind them; its last row holds the η
     at the end alone. The residuals r and q lie in the same places; `known` holds the indices of those that are given.
+    The rows at `breaks` are ends of solutions, too: another solution begins behind each.
     """
 
-    def __init__(self, A: np.ndarray, B: np.ndarray, h: np.ndarray, J: np.ndarray, known: Any) -> None:
-        self.A, self.B, self.h, self.J, self.known = A, B, h[:, None, None], J, known
+    breaks: Any = slice(0)
+
+    def __init__(
+        self, A: np.ndarray, B: np.ndarray, h: np.ndarray, J: np.ndarray, known: Any, breaks: Any = slice(0)
+    ) -> None:
+        self.A, self.B, self.h, self.J, self.known, self.breaks = A, B, h[:, None, None], J, known, breaks
         n = J.shape[-1]
         per_unit = np.empty_like(J)  # κ for each unit of η
         for i in range(B.size):
@@ -46,6 +51,7 @@ class LinearSteps(Sealed):
         """Set κ for each unit of η, and the equations η' - growth η = q' + h B κ, as the bands of their matrix."""
         self.per_unit, n = per_unit, per_unit.shape[-1]
         growth = np.eye(n) + self._moved(per_unit, self.B)
+        growth[self.breaks] = 0.0
         rows, columns = np.indices((n, n))
         bands = np.zeros((2 * n, len(growth) + 1, n))
         bands[n + rows - columns, :-1, columns] = -np.moveaxis(growth, 0, -1)

@@ -37,6 +37,11 @@ def solve_ivp(*given: Any, **words: Any) -> Any:
     first = np.nan if call.get("first_step") is None else call["first_step"]
     options = call.get("rtol", 1e-3), call.get("atol", 1e-6), first, call.get("max_step", np.inf)
     values, problem = native_values(of_one, call["t_span"], at, call["y0"], options, call["vectorized"], method)
+    return result_of(call, values, problem)
+
+
+def result_of(call: dict[str, Any], values: Any, problem: Any) -> Any:
+    """Return the result of a call of solve_ivp, of which some entries are not known."""
     known = {
         "t": np.array(call["t_eval"]), "y": np.transpose(values), "sol": None, "t_events": None, "y_events": None,
         "status": 0, "success": True, "message": "The solver successfully reached the end of the integration interval.",

@@ -131,6 +131,13 @@ class LinearValues(Sealed):
         else:
             self.k, self.weights = path.weights(t)
 
+    @classmethod
+    def of(cls, steps: Any, along: np.ndarray, k: np.ndarray, weights: np.ndarray) -> LinearValues:
+        """Return the changes of the values in the steps k, with these weights of slopes and value."""
+        made = cls.__new__(cls)
+        made.steps, made.along, made.k, made.weights = steps, along, k, weights
+        return made
+
     def changes(self, residuals: np.ndarray) -> np.ndarray:
         """Return the changes, a row for each time."""
         return np.einsum("es,...esn->...en", self.weights, self.steps.changes(residuals)[..., self.k, :, :])

@@ -45,6 +45,7 @@ from wengert.compiling.watched.watchable import (
     slot_names,
     walked,
 )
+from wengert.errors import NotNativeError
 from wengert.hooks.code_swap import prepare
 from wengert.hooks.data_reads import is_data_table
 from wengert.hooks.lazy_instrumentation import is_lazy
@@ -78,17 +79,23 @@ def reads_at(site: Site | None) -> Reads | None:
 def not_native(reason: str) -> None:
     """Have the function that `wg.compile` traces now run uncompiled after this call, for a `reason`.
 
+    A function under `vmap` runs on one example after another then.
+
     Parameters:
         reason (str): Words for the warning: "it reads the clock".
+    Raises:
+        NotNativeError: The function runs under `vmap`, and is not compiled.
     See Also:
         compiled_by, NotNativeError
 
     Examples:
         >>> wg.extend.not_native("it reads the clock")  # outside of a trace this does nothing
     """
-    reads = reads_here()
+    reads, recording = reads_here(), STATE.recording
     if reads is not None:
         reads.give_up(reason)
+    elif recording is not None and recording.is_mapped:
+        raise NotNativeError(reason)
 
 
 def give_up_at(reason: str, site: Site | None, may_retry: bool = False) -> None:

@@ -1,0 +1,55 @@
+"""`solve_ivp` in a function under `vmap`: one call of a function with a batching rule, for all examples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.extend import NotNativeError, as_written, order_in_batch, unseen
+from wengert_rules.scipy.arguments import unpacked
+from wengert_rules.scipy.integrate.along_steps import stages_of
+from wengert_rules.scipy.integrate.batched_steps import BatchProblem
+from wengert_rules.scipy.integrate.native_initial_values import EXPLICIT, check, result_of
+from wengert_rules.scipy.integrate.native_steps import solved
+from wengert_rules.scipy.integrate.recorded import SMALL, recorded
+
+
+def solved_in_batch(call: dict[str, Any]) -> Any:
+    """Return the result of a call of solve_ivp under `vmap`, for all examples; None if each is solved alone.
+
+    SciPy solves the first example, whose values the function under `vmap` sees.
+    """
+    order: Any = order_in_batch()
+    method = call["method"] if isinstance(call["method"], str) else getattr(call["method"], "__name__", None)
+    try:
+        check(call)
+        y0, args = np.asarray(call["y0"]).astype(float), unpacked(call["args"])
+        at = np.asarray(call["t_eval"]).astype(float)
+    except (NotNativeError, TypeError, ValueError):  # SciPy says what is wrong with them
+        return None
+    if method not in EXPLICIT or not at.size or order > 1 or (order == 1 and y0.size > SMALL):
+        return None
+    start, end = call["t_span"]
+    stages = stages_of(call["fun"], args, start, y0, call["vectorized"])
+    call = {**call, "y0": y0, "t_eval": at, "args": args, "method": EXPLICIT[method]}
+    problem = None if stages is None else unseen(first_solved, stages, call)
+    if problem is None:
+        return None
+    first = np.nan if call.get("first_step") is None else call["first_step"]
+    options = call.get("rtol", 1e-3), call.get("atol", 1e-6), first, call.get("max_step", np.inf)
+    values = problem.f.passed_to(solved, start, end, at, y0, *options, problem=problem)
+    return result_of(call, values, problem)
+
+
+def first_solved(stages: Any, call: dict[str, Any]) -> BatchProblem | None:
+    """Return the problem, with its first example solved; None if that fails, or if f has effects."""
+    try:
+        problem = BatchProblem(stages.of_rows(), call["method"], call["y0"].size)
+    except NotNativeError:
+        return None
+    found, steps, _ = recorded(**{**call, "fun": as_written(call["fun"])})
+    if stages.is_put_back() or not found["success"] or steps is None:
+        return None
+    problem.first = found["y"].T, steps
+    return problem
