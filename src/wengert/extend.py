@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from wengert.api.implicit import followed
     from wengert.api.integral import Tolerance, nodes_for
     from wengert.api.jacobians import jacobian
-    from wengert.api.native_functions import kernel, native_function, not_native
+    from wengert.api.native_functions import kernel, native_function, not_native, refuse_native
     from wengert.api.partial_results import partly_known
     from wengert.api.stationary import minimum, with_value
     from wengert.hooks.solver_callbacks import as_written, directly, is_traced, order, order_in_batch, unseen
@@ -136,6 +136,7 @@ __all__ = [
     "overlaps",
     "partials",
     "partly_known",
+    "refuse_native",
     "rrule",
     "rules",
     "setitem",
@@ -165,6 +166,7 @@ _HOMES = {
     "minimum": "wengert.api.stationary",
     "with_value": "wengert.api.stationary",
     "not_native": "wengert.api.native_functions",
+    "refuse_native": "wengert.api.native_functions",
     "kernel": "wengert.api.native_functions",
     "as_written": "wengert.hooks.solver_callbacks",
     "directly": "wengert.hooks.solver_callbacks",

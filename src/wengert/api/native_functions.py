@@ -19,7 +19,7 @@ from wengert.batching.axes import Shared
 from wengert.batching.example import Program, as_outer_variables
 from wengert.compiling.native.callbacks import Callback, kernel
 from wengert.compiling.native.values import UnsupportedOp
-from wengert.compiling.watched.outer_reads import not_native
+from wengert.compiling.watched.outer_reads import not_native, refuse_native
 from wengert.errors import NoPathWarning, NotNativeError
 from wengert.hooks.classes import as_traced
 from wengert.hooks.solver_callbacks import unseen
@@ -31,7 +31,7 @@ from wengert.values import functional
 from wengert.values.kernel_cache import has_compiler
 from wengert.values.specs import fresh, is_inexact
 
-__all__ = ["NativeFunction", "TracedFunction", "kernel", "native_function", "not_native"]
+__all__ = ["NativeFunction", "TracedFunction", "kernel", "native_function", "not_native", "refuse_native"]
 
 MOST_FUNCTIONS = 16
 """The most functions with different code that are compiled for one trace."""

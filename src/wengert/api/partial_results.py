@@ -38,7 +38,7 @@ def partly_known(found: dict[str, Any], known: dict[str, Any]) -> Any:
         def __getitem__(self, name: str) -> Any:
             if name in unknown:
                 not_native(f"it reads {name} of a solution, which compiled code does not return")
-            return dict.__getitem__(self, name)
+            return base.__getitem__(self, name)
 
         def __getattr__(self, name: str) -> Any:
             try:

@@ -10,7 +10,7 @@ from wengert.extend import NotNativeError, as_written, order_in_batch, unseen
 from wengert_rules.scipy.arguments import unpacked
 from wengert_rules.scipy.integrate.along_steps import stages_of
 from wengert_rules.scipy.integrate.batched_steps import BatchProblem
-from wengert_rules.scipy.integrate.native_initial_values import EXPLICIT, check, result_of
+from wengert_rules.scipy.integrate.native_initial_values import EXPLICIT, check, method_name, result_of
 from wengert_rules.scipy.integrate.native_steps import solved
 from wengert_rules.scipy.integrate.recorded import SMALL, recorded
 
@@ -21,9 +21,11 @@ def solved_in_batch(call: dict[str, Any]) -> Any:
     SciPy solves the first example, whose values the function under `vmap` sees.
     """
     order: Any = order_in_batch()
-    method = call["method"] if isinstance(call["method"], str) else getattr(call["method"], "__name__", None)
+    if call["dense_output"]:
+        return None
     try:
         check(call)
+        method = method_name(call)
         y0, args = np.asarray(call["y0"]).astype(float), unpacked(call["args"])
         at = np.asarray(call["t_eval"]).astype(float)
     except (NotNativeError, TypeError, ValueError):  # SciPy says what is wrong with them

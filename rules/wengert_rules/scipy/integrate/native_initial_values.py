@@ -8,7 +8,15 @@ import numpy as np
 from scipy import integrate
 from scipy.integrate._ivp.ivp import OdeResult
 
-from wengert.extend import NotNativeError, chosen_adjoint, compiled_by, native_function, partly_known, unseen
+from wengert.extend import (
+    NotNativeError,
+    chosen_adjoint,
+    compiled_by,
+    native_function,
+    partly_known,
+    refuse_native,
+    unseen,
+)
 from wengert_rules.scipy.arguments import arguments, unpacked
 from wengert_rules.scipy.integrate.native_collocation import ScipyProblem
 from wengert_rules.scipy.integrate.native_steps import FailedError, Method, Problem, solved
@@ -29,24 +37,66 @@ WORDS = {
 def solve_ivp(*given: Any, **words: Any) -> Any:
     call = arguments(integrate.solve_ivp, given, words)
     check(call)
-    f, args, at = call["fun"], unpacked(call["args"]), np.asarray(call["t_eval"]).astype(float)
+    f, args, (start, end) = call["fun"], unpacked(call["args"]), call["t_span"]
     of_one = lambda t, y: f(t, y, *args)  # noqa: E731
     if call["vectorized"]:
         of_one = lambda t, y: f(t, y[:, None], *args)  # noqa: E731
-    method = call["method"] if isinstance(call["method"], str) else call["method"].__name__
     first = np.nan if call.get("first_step") is None else call["first_step"]
     options = call.get("rtol", 1e-3), call.get("atol", 1e-6), first, call.get("max_step", np.inf)
-    values, problem = native_values(of_one, call["t_span"], at, call["y0"], options, call["vectorized"], method)
-    return result_of(call, values, problem)
+    others = call["y0"], options, call["vectorized"], method_name(call)
+    at_times = lambda at: native_values(of_one, (start, end), at, *others)  # noqa: E731
+    values, problem = at_times(np.asarray([end] if call["t_eval"] is None else call["t_eval"]).astype(float))
+    return result_of(call, values, problem, DenseSolution(call, at_times) if call["dense_output"] else None)
 
 
-def result_of(call: dict[str, Any], values: Any, problem: Any) -> Any:
+class DenseSolution:
+    """y(t) as `OdeSolution` gives it: native code solves again for the times of each call."""
+
+    def __init__(self, call: dict[str, Any], at_times: Any) -> None:
+        self._call, self._at_times = call, at_times
+
+    def __call__(self, t: Any) -> Any:
+        try:
+            values, _ = self._at_times(np.reshape(t, (1,)) if np.ndim(t) == 0 else np.asarray(t))
+        except NotNativeError as error:
+            refuse_native(f"it evaluates a dense solution: {error}")
+            return integrate.solve_ivp(**self._call)["sol"](t)
+        return values[0] if np.ndim(t) == 0 else np.transpose(values)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        refuse_native(f"it reads {name} of a dense solution, which compiled code does not return")
+        return getattr(integrate.solve_ivp(**self._call)["sol"], name)
+
+
+class DenseResult(OdeResult):
+    """A result whose `sol` is known, but neither the times of the steps nor the values there."""
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in ("t", "y"):
+            return dict.__getitem__(self, name)
+        refuse_native(f"it reads {name} of a solution without t_eval=")
+        return integrate.solve_ivp(**dict.__getitem__(self, "sol")._call)[name]
+
+
+def method_name(call: dict[str, Any]) -> str:
+    """Return the name of the method of a call."""
+    method = call["method"]
+    return method if isinstance(method, str) else method.__name__
+
+
+def result_of(call: dict[str, Any], values: Any, problem: Any, dense: Any = None) -> Any:
     """Return the result of a call of solve_ivp, of which some entries are not known."""
     known = {
-        "t": np.array(call["t_eval"]), "y": np.transpose(values), "sol": None, "t_events": None, "y_events": None,
+        "t": np.array(call["t_eval"]), "y": np.transpose(values), "sol": dense, "t_events": None, "y_events": None,
         "status": 0, "success": True, "message": "The solver successfully reached the end of the integration interval.",
     }  # fmt: skip
-    return partly_known(OdeResult(**problem.evaluations, **known), known)
+    kind = OdeResult
+    if call["t_eval"] is None:
+        del known["t"], known["y"]
+        kind = DenseResult
+    return partly_known(kind(**problem.evaluations, **known), known)
 
 
 @compiled_by(integrate.odeint)
@@ -99,11 +149,14 @@ def check(call: dict[str, Any]) -> None:
     method, y0 = call["method"], np.asarray(call["y0"])
     if not any([method is known or method == name for name, known in METHODS.items()]):
         raise NotNativeError(f"native code has the methods {', '.join(METHODS)}")
-    if call["dense_output"] or call["events"] is not None:
-        raise NotNativeError("native code has no events= and dense_output=")
-    if call["t_eval"] is None:
+    if call["events"] is not None:
+        raise NotNativeError("native code has no events=")
+    if call["dense_output"] and method_name(call) not in EXPLICIT:
+        raise NotNativeError(f"native code has dense_output= for the methods {', '.join(EXPLICIT)}")
+    if call["t_eval"] is None and not call["dense_output"]:
         raise NotNativeError("native code needs t_eval=; for the end alone pass t_eval=[end]")
-    if y0.ndim != 1 or np.iscomplexobj(y0) or not y0.size or np.ndim(call["t_eval"]) != 1:
+    at = [] if call["t_eval"] is None else call["t_eval"]
+    if y0.ndim != 1 or np.iscomplexobj(y0) or not y0.size or np.ndim(at) != 1:
         raise NotNativeError("y0 or t_eval is not a vector of real numbers")
     if not {*call} <= WORDS:
         raise NotNativeError(f"native code does not support {', '.join(sorted({*call} - WORDS))}")

@@ -95,7 +95,26 @@ def not_native(reason: str) -> None:
     if reads is not None:
         reads.give_up(reason)
     elif recording is not None and recording.is_mapped:
-        raise NotNativeError(reason)
+        refuse_native(reason)
+
+
+def refuse_native(reason: str) -> None:
+    """Have the function that `wg.compile` traces now run uncompiled from its start, for a `reason`.
+
+    User code cannot swallow the error.
+
+    Parameters:
+        reason (str): Words for the warning: "it reads the clock".
+    Raises:
+        NotNativeError: A trace is open.
+    See Also:
+        not_native
+
+    Examples:
+        >>> wg.extend.refuse_native("it reads the clock")  # outside of a trace this does nothing
+    """
+    if STATE.recording is not None:
+        raise STATE.recording.refuse(NotNativeError(reason))
 
 
 def give_up_at(reason: str, site: Site | None, may_retry: bool = False) -> None:
