@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import sys
 import weakref
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from wengert.recording.slots import slot_of
 from wengert.values.frames import ENGINE
 from wengert.values.functional import overlaps, setitem, setpart
 from wengert.values.keys import frozen
-from wengert.values.lazy_attribute import MadeWhenRead
+from wengert.values.lazy_attribute import computed_once, made_when_read
 from wengert.values.specs import elements, is_inexact, spec_of
 from wengert.values.views import (
     content_of,
@@ -55,41 +55,35 @@ class Owner(NamedTuple):
     before: Any
 
 
-class Memory(MadeWhenRead):
+_Arrays = computed_once[dict[int, np.ndarray]]
+_Copies = computed_once[list[dict[int, tuple[Any, ...]]]]
+
+
+class Memory:
     """The written arrays of one recording, and those that its entries have captured."""
 
     __slots__ = (
-        "_captured",
-        "_roots",
+        "__dict__",
         "arguments",
         "captured_to",
-        "fields",
         "finals",
         "has_outer_reads",
         "holds_objects",
-        "lent",
-        "placed",
         "recording",
-        "replaced",
         "runs_others",
         "storages",
         "undo",
         "unfinished",
         "update",
-        "written_like",
     )
 
-    written_like: set[Any]  # the specs of all owners that were written, also of those that are gone
-    _captured: dict[int, np.ndarray]  # owners of the residuals of pullbacks, by id
-    _roots: Roots
-    replaced: list[Any]  # copied residuals, kept alive since their ids are in the shadow table
-    lent: LentViews
-    placed: PlacedViews
-    fields: Fields
-    PARTS: ClassVar = {
-        "written_like": set, "_captured": dict, "_roots": dict, "replaced": list, "lent": LentViews,
-        "placed": PlacedViews, "fields": Fields,
-    }  # fmt: skip
+    written_like: computed_once[set[Any]] = made_when_read(set)  # the specs of all owners ever written
+    _captured: _Arrays = made_when_read(dict)  # owners of the residuals of pullbacks, by id
+    _roots: computed_once[Roots] = made_when_read(dict)
+    replaced: _Copies = made_when_read(list)  # copied residuals, kept alive since their ids are in the shadow table
+    lent = made_when_read(LentViews)
+    placed = made_when_read(PlacedViews)
+    fields = made_when_read(Fields)
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording

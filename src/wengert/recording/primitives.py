@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from wengert.values.functional import additem, getfield, setitem
 from wengert.values.names import home_of, is_of_library, makes_new, runs_python, ufunc_of
 
 _HOW = ("nothing", "shape", "value")
-_DERIVED = ("variant", "call", "reads_y", "residual_kinds", "residual_places")
+T = TypeVar("T")
 _OF_WENGERT = f"{os.sep}wengert_rules{os.sep}"
 
 
@@ -133,11 +133,23 @@ class Primitive:
         if bound is None:
             bound = self.scalars[mask] = Bound(self, len(mask), mask, ())
             bound.of_numbers = True
-            del bound.step  # derived when first read
+            bound.step = _first_step
         return bound
 
     def __repr__(self) -> str:
         return f"<primitive {self.name}>"
+
+
+class _Derived(Generic[T]):
+    """A part of a Bound that is derived from the rule's body when it is first read: few forms of operators are used."""
+
+    def __set_name__(self, cls: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, bound: Any, cls: type) -> T:
+        bound.derive()
+        found: T = bound.__dict__[self.name]
+        return found
 
 
 class Bound:
@@ -152,9 +164,9 @@ class Bound:
     """
 
     __slots__ = (
+        "__dict__",
         "above",
         "array_step",
-        "call",
         "fn",
         "forth",
         "is_simple",
@@ -168,22 +180,18 @@ class Bound:
         "plan",
         "positions",
         "primitive",
-        "reads_y",
-        "residual_kinds",
-        "residual_places",
         "rule",
         "scatter",
         "step",
         "uses",
-        "variant",
         "wanted",
     )
 
-    variant: Variant | None
-    call: Callable[..., Any] | None
-    reads_y: str
-    residual_kinds: tuple[str, ...]
-    residual_places: tuple[int, ...]
+    variant = _Derived[Variant | None]()
+    call = _Derived[Callable[..., Any] | None]()
+    reads_y = _Derived[str]()
+    residual_kinds = _Derived[tuple[str, ...]]()
+    residual_places = _Derived[tuple[int, ...]]()
 
     def __init__(self, primitive: Primitive, nargs: int, mask: tuple[bool, ...], kwnames: tuple[str, ...]) -> None:
         rule = primitive.rule
@@ -220,17 +228,7 @@ class Bound:
         """Whether the rule is a body from which the pullback to the wanted arguments is derived."""
         return self.rule.kind in ("partials", "pullback") and any(self.wanted)
 
-    def __getattr__(self, name: str) -> Any:
-        """Derive a part from the rule's body when it is first read: few of the forms of operators are used."""
-        if name == "step":
-            self.step = self.rule.scalar_step(self.wanted)
-        elif name in _DERIVED:
-            self._derive()
-        else:
-            raise AttributeError(name, name=name, obj=self)
-        return getattr(self, name)
-
-    def _derive(self) -> None:
+    def derive(self) -> None:
         """Derive the pullback to the wanted arguments, and what it and the pushforward read."""
         kinds = ["static"] * self.nargs
         variant, reads_y = self.plan.variant(self.wanted) if self.has_variant else None, "value"
@@ -272,6 +270,13 @@ class Bound:
         made = copy.copy(self)
         made.is_simple, made.scatter = False, None
         return made
+
+
+def _first_step(y_bar: Any, entry: Any, table: Any) -> None:
+    """Derive the reverse step of a form on floats when it is first taken, and take it."""
+    bound: Bound = entry[0]
+    bound.step = bound.rule.scalar_step(bound.wanted)
+    bound.step(y_bar, entry, table)
 
 
 def _reads_outside(rule: Rule) -> bool:

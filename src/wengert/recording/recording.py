@@ -14,7 +14,7 @@ import threading
 import types
 import weakref
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from wengert.recording.interface import WatchedReads, WrittenMemory
 from wengert.recording.primitives import CONSTANT
 from wengert.rulebook.pushforwards import plainly
 from wengert.values.frames import is_at_caller
-from wengert.values.lazy_attribute import MadeWhenRead
+from wengert.values.lazy_attribute import computed_once, made_when_read
 from wengert.values.sites import Site
 from wengert.values.specs import light
 from wengert.values.undo_stack import Owed
@@ -97,27 +97,29 @@ PUSHED = "pushforward of"
 """The note on what a forward step computes; a step back has "pullback of"."""
 MOST_SEARCHED = 1000  # objects searched in each call of a rule; more are searched once, when the function ends
 
+_Table = computed_once[dict[int, Any]]
+_Caches = computed_once[dict[Any, dict[Any, Any]]]
+_Notes = computed_once[list[tuple[int, str, int]]]
 
-class Recording(MadeWhenRead):
+
+class Recording:
     """The recording of one thread: entries, levels, refusals, and the state of written memory.
 
     With `keep` it is for a tape, and keeps every value, guard and constant; without, it keeps residuals only.
     """
 
     __slots__ = (
+        "__dict__",
         "batched",
-        "caches",
         "callees",
         "checks_fp_errors",
         "closure_slots",
         "context",
-        "crowded",
         "displaced",
         "enter",
         "entries",
         "folds",
         "frame",
-        "fresh_objects",
         "inert",
         "inner",
         "is_mapped",
@@ -125,12 +127,9 @@ class Recording(MadeWhenRead):
         "keep",
         "keeps_results",
         "last_nondifferentiable",
-        "late_slots",
         "levels",
         "memory",
         "nan_checker",
-        "notes",
-        "origins",
         "owed",
         "pinned",
         "reads",
@@ -138,35 +137,27 @@ class Recording(MadeWhenRead):
         "reruns",
         "reverse",
         "roots",
-        "rounded",
         "saved_shadow",
         "saved_state",
         "solver_effects",
-        "specs",
         "stopped",
         "stream",
         "survey",
-        "texts",
         "thread",
         "turn_lock",
         "unsearched",
         "walked",
     )
 
-    texts: dict[int, Any]  # texts made from traced values, by id
-    origins: dict[int, Any]  # of texts on a tape, by id: the call that made the text, or its slot
-    specs: dict[int, Any]  # by slot: the Specs of arrays that were read at keys
-    late_slots: dict[int, int]  # of what the recording around it read after this one began: the slots there
-    caches: dict[Any, dict[Any, Any]]  # what functions with a cache have given in this trace
-    fresh_objects: dict[int, Any]  # new objects made for old ones, by id: the new one, and the old one
-    notes: list[tuple[int, str, int]]  # (slot, what the entries from it on are, the slot it is about)
-    rounded: dict[int, Any]  # constants that were rounded from traced values, by id: keys of caches
-    crowded: dict[int, Any]  # large containers in which traced values were stored
-    PARTS: ClassVar = {
-        "notes": list,
-        **dict.fromkeys(("texts", "origins", "specs", "late_slots", "caches"), dict),
-        **dict.fromkeys(("fresh_objects", "rounded", "crowded"), dict),
-    }
+    texts: _Table = made_when_read(dict)  # texts made from traced values, by id
+    origins: _Table = made_when_read(dict)  # of texts on a tape, by id: the call that made the text, or its slot
+    specs: _Table = made_when_read(dict)  # by slot: the Specs of arrays that were read at keys
+    late_slots: _Table = made_when_read(dict)  # of what the recording around it read after this one began: its slots
+    caches: _Caches = made_when_read(dict)  # what functions with a cache have given in this trace
+    fresh_objects: _Table = made_when_read(dict)  # new objects made for old ones, by id: the new and the old one
+    notes: _Notes = made_when_read(list)  # (slot, what the entries from it on are, the slot it is about)
+    rounded: _Table = made_when_read(dict)  # constants that were rounded from traced values, by id: keys of caches
+    crowded: _Table = made_when_read(dict)  # large containers in which traced values were stored
 
     def __init__(self, keep: bool, context: Any = None) -> None:
         self.entries: list[Entry | None] = []
