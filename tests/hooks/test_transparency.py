@@ -25,7 +25,7 @@ from wengert.values.garbage import collections_paused
 
 def assert_clean() -> None:
     assert not SHADOW and not SESSION.recordings
-    assert STATE.recording is None and STATE.fast_entries is None
+    assert STATE.recording is None and STATE.fast is None
     assert OpenCounts.tapes == OpenCounts.contexts == 0 and np.ndarray in C_ONLY_TYPES
 
 

@@ -96,7 +96,7 @@ def _state() -> tuple[Any, ...]:
         ([*SESSION.recordings], [*SESSION.turns], SESSION.shown),
         {**SHADOW},
         STATE.recording,
-        STATE.fast_entries,
+        STATE.fast,
         (OpenCounts.tapes, OpenCounts.contexts, SESSION.inside),
         (np.ndarray in C_ONLY_TYPES, np.ndarray in OPERANDS),
         (gc.get_threshold(), sys.getrecursionlimit()),

@@ -102,7 +102,7 @@ def jvp_of_call(
             recording.stopped = len(recording.entries)
         else:
             stream = recording.stream = recording.entries = Stream(recording, size)  # type: ignore[assignment]
-            STATE.fast_entries = stream if recording.nan_checker is None else None  # type: ignore[assignment]
+            STATE.fast = recording if recording.nan_checker is None else None
             try:
                 value, form, aux, swaps, asked = _record_call(recording, here, work, (tangents, size))
                 seeds = {slot: stream.tangents[slot] for slot in here.inputs}

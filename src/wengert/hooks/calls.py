@@ -164,7 +164,7 @@ def _guard_fp_errors() -> None:
     """From now on guard that a replay raises no new floating-point error; turn the short paths off."""
     recording = kept_recording()
     assert recording is not None
-    recording.checks_fp_errors, STATE.fast_entries = True, None
+    recording.checks_fp_errors, STATE.fast = True, None
 
 
 def resolve_method(f: types.MethodType, by_reads: bool = True) -> Any:

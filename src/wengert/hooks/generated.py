@@ -66,12 +66,13 @@ def {name}(right, left, site):
         if type(left) in PLAIN and type(right) in OPERANDS:
             return left {symbol} right
     elif type(left) in SCALARS and type(right) in SCALARS:
-        entries = STATE.fast_entries
-        if entries is not None:
+        recording = STATE.fast
+        if recording is not None:
+            entries = recording.entries
             try:
                 value = left {symbol} right
             except ArithmeticError as error:
-                raised(STATE.recording, error, operator.{name}, (left, right), {{}})
+                raised(recording, error, operator.{name}, (left, right), {{}})
                 raise
             if type(value) in FLOATS:
                 entry = (
@@ -86,8 +87,8 @@ def {name}(right, left, site):
         if recording is not None and recording.context is None:
             return record_two(recording, PRIMITIVE, left, right, i, j, site)
     STATE.site = site
-    if type(left) in NUMERIC and type(right) in NUMERIC and STATE.fast_entries is not None:
-        recording = STATE.recording
+    recording = STATE.fast
+    if type(left) in NUMERIC and type(right) in NUMERIC and recording is not None:
         memory = recording.memory
         if not memory.holds_objects:
             i = memory.slot(left) if type(left) is ndarray else i
@@ -138,8 +139,9 @@ def {name}(a, site):
         if type(a) in C_ONLY_TYPES:
             return {symbol}a
     elif type(a) in FLOATS:
-        entries = STATE.fast_entries
-        if entries is not None:
+        recording = STATE.fast
+        if recording is not None:
+            entries = recording.entries
             value = {symbol}a
             entry = ONE, value, (i,), (a,), None, site
             slot = len(entries)
@@ -352,5 +354,5 @@ def bind_hooks() -> None:
 
 
 def _forms_of_writes(fn: Any) -> Any:
-    """Return the bound forms of a functional write of a constant and of a traced value, if `fn` has a rule."""
-    return fn and (fn.bound(3, (True, False, False), ()), fn.bound(3, (True, False, True), ()))
+    """Return the bound forms of a functional write by whether the array and the value are traced, if it has a rule."""
+    return fn and {(a, v): fn.bound(3, (a, False, v), ()) for a, v in ((True, False), (True, True), (False, True))}

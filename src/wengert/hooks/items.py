@@ -30,9 +30,10 @@ from wengert.mutation.versions import NO_UPDATE, Storage
 from wengert.recording.aliases import READERS, behind
 from wengert.recording.caches import found
 from wengert.recording.identity import found_by_identity
+from wengert.recording.primitives import ShortForms
 from wengert.recording.record import record_call
 from wengert.recording.recording import C_ONLY_TYPES, MOST_SEARCHED, STATE, OpenCounts, Recording, users_line
-from wengert.recording.shadow import SHADOW
+from wengert.recording.shadow import SHADOW, WEAKLY_HELD_ABOVE, weak
 from wengert.values.data_classes import READS
 from wengert.values.keys import has_known_parts, has_plain_parts
 from wengert.values.names import home_of, lookup
@@ -65,76 +66,98 @@ def get_item(key: Any, container: Any, site: Site | None) -> Any:
             found(container, key)
         return value
     if t is np.ndarray:
-        recording, slot = STATE.recording, SHADOW.get(id(container))
-        if OpenCounts.tapes and recording is not None and recording.keep:
+        slot = SHADOW.get(id(container))
+        if OpenCounts.tapes and (recording := STATE.recording) is not None and recording.keep:
             STATE.site = site
             if slot_of_key(recording, key) is not None:
                 return _get_item_slowly(container, key)
-        if t in C_ONLY_TYPES:
-            if slot is None and id(key) not in SHADOW:
+        if slot is None and t in C_ONLY_TYPES:
+            if id(key) not in SHADOW:
                 return container[key]
-            if slot is not None and STATE.fast_entries is not None and (type(key) is int or _is_short(key)):
-                STATE.site = site
-                return _record_item(container, key, container[key], slot)
-        elif recording is not None and recording.memory.holds_objects and container.dtype.char in "OV":
-            STATE.site = site
-            return foreign.item(recording, container, key)
-        elif STATE.fast_entries is not None and (type(key) is int or _is_short(key)):
-            STATE.site = site
-            memory: Memory = recording.memory  # type: ignore[union-attr, assignment]
-            owner = container if container.base is None else container.base
-            storage = memory.storages.get(id(owner))
-            if storage is not None and storage.slot is not None and not (OpenCounts.tapes or memory.lent):
-                value = container[key]
-                if owner is container and type(value) is np.float64:
-                    read_at_key(memory.recording, value, storage.slot, storage.spec, key)
-                    return value
-                return _read_written(memory, storage, owner, container, key, value)
-            if storage is not None or type(owner) is not np.ndarray or owner.base is not None or memory.fields:
-                slot = memory.slot(container)
-            value = container[key]
-            return value if slot is None else _record_item(container, key, value, slot)
+        elif (recording := STATE.fast) is not None and (type(key) is int or _is_short(key)):
+            return _get_part(recording, container, key, slot, site)
     STATE.site = site
     return _get_item_slowly(container, key)
 
 
-def _read_written(memory: Memory, storage: Storage, owner: np.ndarray, array: np.ndarray, key: Any, value: Any) -> Any:
+def _get_part(recording: Recording, array: np.ndarray, key: Any, slot: int | None, site: Site | None) -> Any:
+    """Do `array[key]` by a short path, for an untraced key of known parts; `slot` is that of the shadow table."""
+    memory: Memory = recording.memory  # type: ignore[assignment]
+    owner = array if array.base is None else array.base
+    storage = memory.storages.get(id(owner))
+    if storage is not None and storage.slot is not None and not (OpenCounts.tapes or memory.lent):
+        value = array[key]
+        if owner is not array or type(value) is not np.float64:
+            return _read_written(recording, storage, owner, array, key, value, site)
+        slot = len(recording.entries)
+        recording.entries.append((ShortForms.item, value, (storage.slot, None), (storage.spec, key), None, site))
+        SHADOW[id(value)] = slot
+        return value
+    if memory.holds_objects and array.dtype.char in "OV":
+        STATE.site = site
+        return _get_item_slowly(array, key)
+    is_plain = type(owner) is np.ndarray and owner.base is None and not memory.fields
+    if storage is not None or (memory.storages and not is_plain):
+        STATE.site = site
+        slot = memory.slot(array)
+    value = array[key]
+    return value if slot is None else _record_item(recording, array, key, value, slot, site)
+
+
+def _read_written(
+    recording: Recording,
+    storage: Storage,
+    owner: np.ndarray,
+    array: np.ndarray,
+    key: Any,
+    value: Any,
+    site: Site | None,
+) -> Any:
     """Return `value`, the part `array[key]` of written memory, on no tape; a view is recorded when it is first used."""
+    memory: Memory = recording.memory  # type: ignore[assignment]
     kind, where = type(value), key
     if array is not owner:
         where = None if memory.lent.overwritten or storage.shows(array) else storage.key_within(array, key, owner)
+    if where is not None and kind is np.ndarray and value.base is owner:
+        if type(site) is UpdatingSite:
+            memory.update = value, where, array.shape, owner.shape, storage, storage.stamp
+        else:
+            storage.note_key(value, where, owner.shape)
+        return value
+    STATE.site = site
     if where is None or (kind is not np.float64 and kind is not np.ndarray):
         slot = memory.slot(array)
-        return value if slot is None else _record_item(array, key, value, slot)
+        return value if slot is None else _record_item(recording, array, key, value, slot, site)
     if kind is np.float64:
-        read_at_key(memory.recording, value, storage.slot, storage.spec, where)
+        read_at_key(recording, value, storage.slot, storage.spec, where)
         return value
-    if value.base is not None and value.base is not owner:
+    if value.base is not None:
         return record_call(require_primitive(operator.getitem), (array, key), {})
-    if value.base is None:
-        where = memory.capture(key)
-        read_at_key(memory.recording, value, storage.slot, storage.spec, where)
-    elif type(STATE.site) is not UpdatingSite:
-        storage.note_key(value, where, owner.shape)
-    if type(STATE.site) is UpdatingSite:
+    where = memory.capture(key)
+    read_at_key(recording, value, storage.slot, storage.spec, where)
+    if type(site) is UpdatingSite:
         memory.update = value, where, array.shape, owner.shape, storage, storage.stamp
     return value
 
 
-def _record_item(array: np.ndarray, key: Any, value: Any, slot: int) -> Any:
+def _record_item(recording: Recording, array: np.ndarray, key: Any, value: Any, slot: int, site: Site | None) -> Any:
     """Record that `array[key]`, by an untraced key, is `value`, and return it; the array is at this slot."""
-    recording: Recording = STATE.recording  # type: ignore[assignment]
     memory: Memory = recording.memory  # type: ignore[assignment]
     kind = type(value)
     base = value.base if kind is np.ndarray else None
     is_odd = base is not array and base is not array.base if base is not None else kind not in _RECORDED
     if is_odd or array.dtype.kind not in "fc" or recording.inert:
+        STATE.site = site
         return record_call(require_primitive(operator.getitem), (array, key), {})
     spec = recording.specs.get(slot)
     if spec is None:
         spec = recording.specs[slot] = spec_of(array)
     kept_key = memory.capture(key) if kind is np.ndarray and base is None else key
-    new_slot = read_at_key(recording, value, slot, array if recording.keep else spec, kept_key)
+    is_large = kind is np.ndarray and value.nbytes > WEAKLY_HELD_ABOVE and not recording.keeps_results
+    kept, entries = weak(value) if is_large else value, recording.entries
+    new_slot = len(entries)
+    entries.append((ShortForms.item, kept, (slot, None), (array if recording.keep else spec, kept_key), None, site))
+    SHADOW[id(value)] = new_slot
     if base is not None:
         plain = type(base) is np.ndarray and base.base is None and not memory.fields  # it owns the memory
         if memory.storages and (not plain or id(base) in memory.storages):
@@ -202,7 +225,6 @@ def set_item(container: Any, key: Any, value: Any, site: Site | None) -> None:
     """`container[key] = value`."""
     t = type(container)
     if t is np.ndarray and not OpenCounts.tapes:
-        STATE.site = site
         recording, kind = STATE.recording, type(value)
         if recording is not None and (kind is np.ndarray or kind in FLOATS):
             memory: Memory = recording.memory  # type: ignore[assignment]
@@ -215,8 +237,9 @@ def set_item(container: Any, key: Any, value: Any, site: Site | None) -> None:
                 container[key] = value
                 memory.unfinished -= is_copy
                 return
-            if store_entry(memory, container, key, value):
+            if store_entry(memory, container, key, value, site):
                 return
+        STATE.site = site
         record_store(container, integer(key), value)
         return
     if OpenCounts.tapes:

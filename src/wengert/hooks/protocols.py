@@ -152,7 +152,7 @@ def _ask_methods(op: Binary, left: Any, right: Any) -> Any:
 def binary(op: Binary, left: Any, right: Any) -> Any:
     """`left op right`, recorded if an operand is traced."""
     tl, tr = type(left), type(right)
-    if tl in NUMERIC and tr in NUMERIC and STATE.fast_entries is not None:
+    if tl in NUMERIC and tr in NUMERIC and STATE.fast is not None:
         return _record_numeric(op, left, right)
     if tl in READS or tr in READS:
         if are_data(STATE.recording, (left, right)):
@@ -352,7 +352,7 @@ def unary(fn: Callable[[Any], Any], method: str, a: Any) -> Any:
     slot = None if recording is None else slot_of(recording, a)
     if recording is None or slot is None:
         return _run_opaque(fn, a) if _is_third_party_method(a, method) else fn(a)
-    if type(a) in NUMERIC and STATE.fast_entries is not None:
+    if type(a) in NUMERIC and STATE.fast is not None:
         return record_one(recording, require_primitive(fn), a, slot)
     return record_call(require_primitive(fn), (a,), {})
 

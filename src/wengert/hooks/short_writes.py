@@ -7,50 +7,56 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from wengert.mutation.regions import read_at_key
 from wengert.mutation.storage import Memory, memory_of
 from wengert.mutation.undo import saved_region
-from wengert.mutation.versions import NO_UPDATE
+from wengert.mutation.versions import NO_UPDATE, Storage
 from wengert.recording.interface import WrittenMemory
 from wengert.recording.primitives import Bound, Primitive, ShortForms
 from wengert.recording.recording import STATE, Recording
 from wengert.recording.shadow import SHADOW, WEAKLY_HELD_ABOVE
 from wengert.values.keys import frozen, has_known_parts, has_plain_parts, is_element, names_once
-from wengert.values.specs import SCALARS, Spec, spec_of
+from wengert.values.sites import Site
+from wengert.values.specs import SCALARS, spec_of
 
 _FLOAT64 = np.dtype(float)
 _SIGNS = {operator.add: 1, np.add: 1, operator.sub: -1, np.subtract: -1}
 
 
-def store_entry(memory: Memory, array: np.ndarray, key: Any, value: Any) -> bool:
-    """Store floats into a part of an array written before, or of a view of one, and record that."""
-    owner, stores, recording = array if array.base is None else array.base, ShortForms.stores, memory.recording
+def store_entry(memory: Memory, array: np.ndarray, key: Any, value: Any, site: Site | None) -> bool:
+    """Store floats into a part of an array, or of a view of one written before, and record that."""
+    owner, stores, entries = array if array.base is None else array.base, ShortForms.stores, memory.recording.entries
     storage = memory.storage_for_short_path(owner)
-    if storage is None or stores is None:
+    if stores is None or (storage is None and (owner is not array or not memory.may_begin(owner))):
         return False
-    region, kept, value_slot = None, value, SHADOW.get(id(value))
+    region, kept, where = None, value, key
     ends_update = value is memory.update[0] and array.shape == memory.update[2]  # which was read at this key
     if ends_update or not is_element(key, array.ndim):
         is_known = ends_update or has_plain_parts(key) or (array.nbytes <= WEAKLY_HELD_ABOVE and has_known_parts(key))
         region = value if ends_update else array[key] if is_known else None  # a copy, if the key has arrays
         if region is None or not 0 < region.size < owner.size:
             return False
-    if type(value) is np.ndarray:
-        if region is None or value.dtype is not _FLOAT64 or not _owns_other_memory(value, owner):
-            return False
+        if region.base is None:
+            where = memory.capture(key)
+    if type(value) is not np.ndarray:
+        value_slot = SHADOW.get(id(value))
+    elif region is None or value.dtype is not _FLOAT64 or not _owns_other_memory(value, owner):
+        return False
+    else:
         kept, value_slot = spec_of(value), memory.slot(value)
-    bound, where = stores[value_slot is not None], key
-    if region is not None and region.base is None:
-        where = memory.capture(key)
+    if storage is None:
+        if value_slot is None and id(owner) not in SHADOW:
+            return False
+        storage = memory.join(owner).storage
     if owner is not array:
         where = storage.key_within(array, key, owner)
         if where is None:
             return False
-    slot = len(recording.entries)
+    slot = len(entries)
     if memory.is_captured(owner):
         saved = array[key] if region is None or region.base is None else region.copy()
         memory.undo.append([slot, array, frozen(key), saved])
@@ -61,8 +67,9 @@ def store_entry(memory: Memory, array: np.ndarray, key: Any, value: Any) -> bool
     except Exception as error:
         memory.ended_by(error)
         raise
-    ins = storage.slot, None, value_slot
-    recording.entries.append((bound, None, ins, (storage.spec, where, kept), None, STATE.site))
+    before = storage.slot
+    form = stores[before is not None, value_slot is not None]
+    entries.append((form, None, (before, None, value_slot), (storage.spec, where, kept), None, site))
     memory.captured_to = slot + 1  # what it reads is captured
     SHADOW[id(owner)] = storage.slot = slot
     storage.stamp += 1
@@ -92,7 +99,7 @@ def sum_entry(recording: Recording, add: Callable[..., Any], array: np.ndarray, 
         memory.undo.append(saved_region(len(recording.entries), array))
     run_unfinished(memory, add, (array, key, value))
     args = storage.spec, memory.capture(key), kept
-    recording.entries.append((sums[slot is not None], None, (storage.slot, None, slot), args, None, STATE.site))
+    recording.entries.append((sums[True, slot is not None], None, (storage.slot, None, slot), args, None, STATE.site))
     memory.written(storage, array, len(recording.entries) - 1)
     memory.unfinished -= 1
     return True
@@ -122,45 +129,136 @@ def write_entry(
     if not primitive.on_floats or not _are_floats(target, args):
         return False
     memory: Memory = recording.memory  # type: ignore[assignment]
-    owner, key = target if target.base is None else target.base, None
-    is_update = target is memory.update[0] and (target.base is None or owner.shape == memory.update[3])
-    is_copy = is_update and target.base is None and _is_new_copy(memory)
-    if is_copy:
-        owner = memory.update[4].owner()
-    storage = memory.storage_for_short_path(owner)
-    if owner is not target:
-        if storage is None:
-            return False
-        key = memory.update[1] if is_update else storage.key_of(target, owner)
-        if key is None:
-            return False
-    entries, bound = recording.entries, None
-    sign = None if key is None or args[0] is not target or recording.stream is not None else _SIGNS.get(primitive.fn)
-    if sign == 1 or (sign and ShortForms.negative is not None and not primitive.has_users_rule):
-        form, added = ShortForms.sums, args[1]
-        is_array = type(added) is np.ndarray
-        kept, slot = (spec_of(added), memory.slot(added)) if is_array else (added, SHADOW.get(id(added)))
-        if sign == -1 and slot is not None:
-            slot = _record_negative(recording, added, kept, slot)
+    place = _place_of(memory, target) or _new_place(memory, target, args)
+    if place is None:
+        return False
+    if place[2] is not None and args[0] is target and recording.stream is None:
+        sign = _SIGNS.get(primitive.fn)
+        if sign == 1 or (sign and ShortForms.negative is not None and not primitive.has_users_rule):
+            _add_to_part(recording, place, fn, given, target, args[1], sign)
+            return True
+    return _write_at_place(recording, place, primitive, fn, given, target, args)
+
+
+_Place = tuple[np.ndarray, Storage | None, Any, bool, bool]
+"""Where a call writes: the array that owns the memory, its Storage if it was written before, and the key of the target
+in it, None for the owner itself; whether the target is the part that an update has read, and whether that is a copy."""
+
+
+def _place_of(memory: Memory, target: np.ndarray) -> _Place | None:
+    """Return the place of an array that is about to be written; None if no short path may write there."""
+    update, base = memory.update, target.base
+    if target is not update[0]:
+        if base is None:
+            return target, memory.storage_for_short_path(target), None, False, False
+        storage = memory.storage_for_short_path(base)
+        key = None if storage is None else storage.key_of(target, base)
+        return None if key is None else (base, storage, key, False, False)
+    if base is None:
+        if not _is_new_copy(memory):
+            return target, memory.storage_for_short_path(target), None, True, False
+        return update[4].owner(), update[4], update[1], True, True
+    storage = memory.storage_for_short_path(base)
+    if storage is None:
+        return None
+    is_update = base.shape == update[3]
+    key = update[1] if is_update else storage.key_of(target, base)
+    return None if key is None else (base, storage, key, is_update, False)
+
+
+def _new_place(memory: Memory, target: np.ndarray, args: tuple[Any, ...]) -> _Place | None:
+    """Return the place of a part of memory that is about to hold its first traced values; None if it has no key."""
+    owner = target.base
+    if owner is None or not memory.may_begin(owner) or all([_slot_of(memory, a) is None for a in args]):
+        return None
+    storage = memory.join(owner).storage
+    key = storage.key_of(target, owner)
+    is_traced = storage.slot is not None or any([a is not target and _slot_of(memory, a) is not None for a in args])
+    return (owner, storage, key, False, False) if is_traced and key is not None else None
+
+
+def _add_to_part(
+    recording: Recording, place: Any, fn: Callable[..., Any], given: Any, target: np.ndarray, added: Any, sign: int
+) -> None:
+    """Do `target += added`, or `target -= added` for the sign -1, by `fn(*given)`; record it as a sum."""
+    memory: Memory = recording.memory  # type: ignore[assignment]
+    if type(added) is np.ndarray:
+        kept, slot = spec_of(added), memory.slot(added)
     else:
-        own = None
-        if is_update and key is not None and not is_copy:
-            assert storage is not None
-            assert storage.slot is not None
-            own = read_at_key(recording, target, storage.slot, storage.spec, key)
-        ins = tuple([_slot_of(memory, a) if own is None or a is not target else own for a in args])
-        mask = recording.mask(ins) if recording.inert else tuple([slot is not None for slot in ins])
-        bound = primitive.simple.get(mask) or primitive.simple_bound(mask)
-        if not bound.places:
-            return False
-        if storage is None and not is_update:
-            storage = memory.join(target).storage
-        form, kept = ShortForms.stores, spec_of(target)
-        residuals = _residuals(memory, bound, target, args, kept)
-    if memory.is_captured(owner) and target.flags.writeable:
-        saved = saved_region(len(entries) + (bound is not None), target)
-        if is_copy:
-            saved[1:3] = owner, frozen(key)
+        kept, slot = added, SHADOW.get(id(added))
+    if sign == -1 and slot is not None:
+        slot = _record_negative(recording, added, kept, slot)
+    _log_and_run(memory, place, target, len(recording.entries), fn, given)
+    _append_write(memory, place, target, ShortForms.sums, kept, slot)
+
+
+def _write_at_place(
+    recording: Recording,
+    place: _Place,
+    primitive: Primitive,
+    fn: Callable[..., Any],
+    given: tuple[Any, ...],
+    target: np.ndarray,
+    args: tuple[Any, ...],
+) -> bool:
+    """Do and record a call by `fn(*given)`: first the call alone, then the store of its result into a part."""
+    memory: Memory = recording.memory  # type: ignore[assignment]
+    owner, storage, key, is_update, is_copy = place
+    entries, spec, own = recording.entries, spec_of(target), None
+    if is_update and key is not None and not is_copy:
+        assert storage is not None
+        assert storage.slot is not None
+        own = read_at_key(recording, target, storage.slot, storage.spec, key)
+    ins: tuple[int | None, ...] = ()
+    mask: tuple[bool, ...] = ()
+    kept: list[Any] = []
+    for a in args:
+        is_array = type(a) is np.ndarray
+        slot = SHADOW.get(id(a)) if not is_array else own if a is target and own is not None else memory.slot(a)
+        ins, mask = (*ins, slot), (*mask, slot is not None)
+        kept.append(spec if a is target else spec_of(a) if is_array else a)
+    if recording.inert:
+        mask = recording.mask(ins)
+    bound = primitive.simple.get(mask) or primitive.simple_bound(mask)
+    if not bound.places:
+        return False
+    if storage is None and not is_update:
+        storage = memory.join(target).storage
+    if bound.residual_places:
+        _keep_residuals(memory, bound, target, args, kept)
+    _log_and_run(memory, place, target, len(entries) + 1, fn, given)
+    slot, y = len(entries), cast(Any, spec)
+    if bound.reads_y == "value":
+        y = target.copy()  # the undo of a write restores the target itself
+    elif storage is None:
+        y = target
+    entries.append((bound, y, ins, tuple(kept), None, STATE.site))
+    if y is not spec:
+        SHADOW[id(y)] = slot
+    if key is not None:
+        _append_write(memory, place, target, ShortForms.stores, spec, slot)
+        if storage is not None and not is_update:
+            storage.add_view(target, slot, key, owner.shape)
+        return True
+    if storage is None:
+        SHADOW[id(target)] = slot
+    else:
+        if recording.stream is not None:
+            recording.stream.share(slot)
+        memory.written(storage, target, slot)
+    memory.captured_to = len(entries)  # what the new entries read is captured
+    memory.unfinished -= 1
+    return True
+
+
+def _log_and_run(
+    memory: Memory, place: _Place, target: np.ndarray, threshold: int, fn: Callable[..., Any], given: tuple[Any, ...]
+) -> None:
+    """Do a write by `fn(*given)`; first save what pullbacks below the threshold read of the place."""
+    if memory.is_captured(place[0]) and target.flags.writeable:
+        saved = saved_region(threshold, target)
+        if place[4]:
+            saved[1:3] = place[0], frozen(place[2])
         memory.undo.append(saved)
     memory.unfinished += 1
     try:
@@ -168,33 +266,19 @@ def write_entry(
     except Exception as error:
         memory.ended_by(error)
         raise
-    if bound is not None:
-        slot, y = len(entries), kept
-        if bound.reads_y == "value":
-            y = target.copy()  # the undo of a write restores the target itself
-        elif storage is None:
-            y = target
-        entries.append((bound, y, ins, residuals, None, STATE.site))
-        if y is not kept:
-            SHADOW[id(y)] = slot
-        if storage is None:
-            SHADOW[id(target)] = slot
-    if storage is not None and key is None:
-        if recording.stream is not None:
-            recording.stream.share(slot)
-        memory.written(storage, target, slot)
-    elif storage is not None:
-        entries.append(
-            (form[slot is not None], None, (storage.slot, None, slot), (storage.spec, key, kept), None, STATE.site)
-        )
-        memory.written(storage, owner, len(entries) - 1)
-        if bound is not None and not is_update:
-            storage.add_view(target, slot, key, owner.shape)
+
+
+def _append_write(memory: Memory, place: Any, target: np.ndarray, forms: Any, kept: Any, slot: int | None) -> None:
+    """Append the entry of a write into a part, `forms` by whether what is written is traced, and end the write."""
+    owner, storage, key, _, is_copy = place
+    entries = memory.recording.entries
+    form = forms[storage.slot is not None, slot is not None]
+    entries.append((form, None, (storage.slot, None, slot), (storage.spec, key, kept), None, STATE.site))
+    memory.written(storage, owner, len(entries) - 1)
     if is_copy:
         memory.update = target, key, memory.update[2], owner.shape, None, None
     memory.captured_to = len(entries)  # what the new entries read is captured
     memory.unfinished -= 1
-    return True
 
 
 def _is_new_copy(memory: Memory) -> bool:
@@ -228,19 +312,17 @@ def _slot_of(memory: Memory, value: Any) -> int | None:
     return memory.slot(value) if type(value) is np.ndarray else SHADOW.get(id(value))
 
 
-def _residuals(memory: Memory, bound: Bound, target: np.ndarray, args: tuple[Any, ...], spec: Spec) -> tuple[Any, ...]:
-    """Return what the entry of a call that is about to overwrite the `target` keeps of its arguments.
+def _keep_residuals(memory: Memory, bound: Bound, target: np.ndarray, args: tuple[Any, ...], kept: list[Any]) -> None:
+    """Enter in `kept` the arguments that the pullback of a call reads which is about to overwrite the `target`.
 
     A small target is copied, which costs less than to save and restore it. An inner level's residuals are variables of
     the outer one, and copies would not be.
     """
-    kept = [spec if a is target else spec_of(a) if type(a) is np.ndarray else a for a in args]
     for k in bound.residual_places:
         if args[k] is target and target.nbytes <= WEAKLY_HELD_ABOVE and memory.residuals_may_be_copies:
             kept[k] = target.copy()
         elif type(args[k]) is np.ndarray:
             kept[k] = memory.capture(args[k])
-    return tuple(kept)
 
 
 def run_unfinished(memory: WrittenMemory, fn: Callable[..., Any], given: tuple[Any, ...] = ()) -> Any:
@@ -259,7 +341,9 @@ def _are_floats(target: np.ndarray, args: tuple[Any, ...]) -> bool:
         return False
     is_whole = False
     for a in args:
-        if type(a) is np.ndarray:
+        if a is target:
+            is_whole = True
+        elif type(a) is np.ndarray:
             if a.dtype is not _FLOAT64:
                 return False
             is_whole = is_whole or a.shape == target.shape

@@ -57,7 +57,7 @@ class open_level:
                     rules.ready(generated.bind_hooks)
                 if escape_monitor.Monitor.needs_restart:
                     escape_monitor.turn_reports_on()
-            STATE.recording, STATE.fast_entries = recording, recording.entries if self.context is None else None
+            STATE.recording, STATE.fast = recording, recording if self.context is None else None
             if SETTINGS.debug_nans:
                 check_every_call(recording)
         else:
@@ -236,7 +236,7 @@ class without_innermost_level:
         self.hidden = self.recording.levels.pop()
         self.recording.walked += 1
         if not self.recording.levels:
-            STATE.recording = STATE.fast_entries = None
+            STATE.recording = STATE.fast = None
             SESSION.forget_values()
             if self.recording.memory.runs_others:
                 SESSION.leave_turn(self.recording)

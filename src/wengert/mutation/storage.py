@@ -43,6 +43,7 @@ from wengert.values.views import (
     part_of,
 )
 
+_FLOAT64 = np.dtype(float)
 _BEFORE_WRITE = (IndexError, TypeError, ValueError)
 _ENGINE_AND_NUMPY = (ENGINE, os.path.dirname(np.__file__) + os.sep)
 
@@ -122,14 +123,18 @@ class Memory:
     def storage_for_short_path(self, owner: Any) -> Storage | None:
         """Return the version of an owner of traced floats to which short paths may write, else None."""
         storage = self.storages.get(id(owner))
-        if storage is None or storage.slot is None or not storage.is_float64 or self.recording.keep or self.lent:
-            return None
-        if owner.base is not None:  # memory that is not NumPy's
+        if storage is None or storage.slot is None or not storage.is_short or self.lent:
             return None
         found = (self.roots if self.arguments else self._roots).get(id(owner))
         if found is not None and found[1].waiting and found[0]() is owner:  # inner arguments, which `join` must add
             return None
         return storage
+
+    def may_begin(self, owner: Any) -> bool:
+        """Whether short paths may write traced floats into memory that has not been written yet."""
+        if type(owner) is not np.ndarray or owner.base is not None or owner.dtype is not _FLOAT64:
+            return False
+        return not (id(owner) in self.storages or self.lent or self.holds_objects or self.recording.keep)
 
     @property
     def residuals_may_be_copies(self) -> bool:
@@ -357,6 +362,7 @@ class Memory:
         """Start a version of an owner at this slot: from now on its views are read through their lenses."""
         ref = weakref.ref(owner, forgetting(self.storages, id(owner)))
         storage = self.storages[id(owner)] = Storage(ref, slot, spec_of(owner))
+        storage.is_short = owner.dtype is _FLOAT64 and owner.base is None and not self.recording.keep
         storage.shadowed = weakref.ref(owner, forgetting(SHADOW, id(owner)))
         self.written_like.add(storage.spec)
         if self.recording.reads is not None:

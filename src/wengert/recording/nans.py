@@ -43,7 +43,7 @@ def first_bad(value: Any) -> Bad | None:
 
 def check_every_call(recording: Recording) -> None:
     """Check every recorded call from now on; the short paths are off."""
-    recording.nan_checker, recording.checks_fp_errors, STATE.fast_entries = NanChecker(), True, None
+    recording.nan_checker, recording.checks_fp_errors, STATE.fast = NanChecker(), True, None
     leave_array_fast_path()
 
 

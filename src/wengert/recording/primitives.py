@@ -305,8 +305,8 @@ class ShortForms:
     """The bound primitives that are recorded most often, without a look-up."""
 
     item: Any = None
-    stores: Any = None  # of a constant, and of a traced number
-    sums: Any = None  # of `y[a:b] += v`, of a constant and of a traced `v`
+    stores: Any = None  # by whether the array and the number are traced
+    sums: Any = None  # of `y[a:b] += v`, by whether `y` and `v` are traced
     negative: Primitive | None = None  # of the `v` of `y[a:b] -= v`, which is recorded as `y[a:b] += -v`
 
 

@@ -70,7 +70,7 @@ class SavedState(NamedTuple):
     """The state of a thread in the middle of which a recording was opened; it is restored when that is closed."""
 
     recording: Recording | None
-    fast_entries: list[Any] | None
+    fast: Recording | None
     site: Site | None
     silenced: Recording | None
 
@@ -276,12 +276,12 @@ class Recording:
 class State(threading.local):
     """The state of a thread, which hooks look up first: its recording, and the user's line `site`.
 
-    `fast_entries` is the list of entries if the short paths may append to it, else None. `silenced` is the recording
+    `fast` is the recording if the short paths may append to it, else None. `silenced` is the recording
     while what runs is recorded as one call. `callees` has the compiled functions that the next recording may call.
     """
 
     recording: Recording | None = None
-    fast_entries: list[Any] | None = None
+    fast: Recording | None = None
     site: Site | None = None
     silenced: Recording | None = None
     callees: Any = None
@@ -313,13 +313,13 @@ class silent:
         self.is_python = is_python
 
     def __enter__(self) -> None:
-        self.before = STATE.silenced, STATE.fast_entries, STATE.recording
+        self.before = STATE.silenced, STATE.fast, STATE.recording
         if self.is_python:
-            STATE.recording = STATE.fast_entries = None
+            STATE.recording = STATE.fast = None
             STATE.silenced = self.before[2] or self.before[0]
 
     def __exit__(self, *error: object) -> None:
-        STATE.silenced, STATE.fast_entries, STATE.recording = self.before
+        STATE.silenced, STATE.fast, STATE.recording = self.before
 
 
 @functools.cache

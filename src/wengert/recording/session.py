@@ -133,7 +133,7 @@ class Session:
         The table holds what it held then: what breaks in between two steps of changing it leaves it to them as it was.
         """
         around = recording.saved_state or _NOTHING_AROUND
-        STATE.recording, STATE.fast_entries, STATE.site, STATE.silenced = around
+        STATE.recording, STATE.fast, STATE.site, STATE.silenced = around
         if recording.displaced is not None and recording.displaced[0] in self.recordings:
             shown, saved_shadow = recording.displaced
             self._show(shown)
@@ -242,7 +242,7 @@ def _save_state() -> SavedState | None:
     recording = STATE.recording or silenced
     if recording is None or not recording.is_open:
         return None
-    return SavedState(STATE.recording, STATE.fast_entries, STATE.site, silenced)
+    return SavedState(STATE.recording, STATE.fast, STATE.site, silenced)
 
 
 def _is_over(recording: Recording) -> bool:
@@ -285,14 +285,14 @@ class outside_turn:
         self.recording = recording
 
     def __enter__(self) -> None:
-        self.before = SavedState(STATE.recording, STATE.fast_entries, STATE.site, STATE.silenced)
-        STATE.silenced, STATE.recording, STATE.fast_entries = self.recording, None, None
+        self.before = SavedState(STATE.recording, STATE.fast, STATE.site, STATE.silenced)
+        STATE.silenced, STATE.recording, STATE.fast = self.recording, None, None
         SESSION.leave_turn(self.recording)
 
     def __exit__(self, *error: object) -> None:
         SESSION.take_turn(self.recording)
         SESSION.settle(-1)
-        STATE.recording, STATE.fast_entries, STATE.site, STATE.silenced = self.before
+        STATE.recording, STATE.fast, STATE.site, STATE.silenced = self.before
 
 
 def run_outside_turn(recording: Recording, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -413,7 +413,7 @@ class _RestoredRecording:
         SESSION.take_turn(recording)
         self.later = memory.storages, recording.caches, recording.texts, recording.fresh_objects, STATE.site
         recording.levels.append(Level(len(recording.entries)))
-        STATE.recording, STATE.fast_entries, STATE.site = recording, recording.entries, self.folded.site
+        STATE.recording, STATE.fast, STATE.site = recording, recording, self.folded.site
         SHADOW.clear()  # ids of freed values may be in use again; the values that the call read are among its inputs
         SHADOW.update(call.traced)
         for slot in self.folded.trail.inputs:
@@ -438,7 +438,7 @@ class _RestoredRecording:
         recording = self.recording
         recording.memory.storages, recording.caches, recording.texts, recording.fresh_objects, STATE.site = self.later
         recording.levels.pop()
-        STATE.recording = STATE.fast_entries = None
+        STATE.recording = STATE.fast = None
         SESSION.forget_values()
         if self.waited:
             SESSION.leave_turn(recording)

@@ -80,7 +80,7 @@ class FollowedEntries(list[Any]):
         self.moment += 1
 
     def _attach(self, recording: Recording) -> None:
-        recording.entries = STATE.fast_entries = self
+        recording.entries, STATE.fast = self, recording
         recording.reverse = self.walk
 
     def walk(

@@ -55,7 +55,7 @@ class TimedEntries(list[Any]):
         return {CostKey(place.stack, name, back): row for (place, name, back), row in self.sums.items()}
 
     def _attach(self, recording: Recording) -> None:
-        recording.entries = STATE.fast_entries = self
+        recording.entries, STATE.fast = self, recording
         recording.reverse = self.walk
         self._skip()
 
