@@ -67,7 +67,8 @@ def numbers_of_series(series):
     return (block.values, index._id or index) if is_plain and not series._attrs else None
 
 
-only_reads(DataFrame, parts=parts_of_table, names=_READS)
+_LABELS = [*_READS, "__iter__"]  # labels do not change: an iterator over them shows what was there when it was made
+only_reads(DataFrame, parts=parts_of_table, names=_LABELS)
 only_reads(Series, parts=parts_of_table, names=_READS, column=numbers_of_series)
 
 
@@ -78,10 +79,10 @@ def parts_of_levels(index):
 
 only_reads(
     Index, DatetimeIndex, TimedeltaIndex, PeriodIndex, IntervalIndex, CategoricalIndex,
-    parts=lambda index: (index._data, index._name), names=_READS,
+    parts=lambda index: (index._data, index._name), names=_LABELS,
 )  # fmt: skip
-only_reads(MultiIndex, parts=parts_of_levels, names=[*_READS, "levels", "codes", "get_level_values", "nlevels"])
-only_reads(RangeIndex, parts=lambda index: (index._range, index._name), names=_READS)
+only_reads(MultiIndex, parts=parts_of_levels, names=[*_LABELS, "levels", "codes", "get_level_values", "nlevels"])
+only_reads(RangeIndex, parts=lambda index: (index._range, index._name), names=_LABELS)
 only_reads(type(NaT), type(NA), Timestamp, Timedelta, Period, parts=lambda time: (repr(time),), names=())
 only_reads(DatetimeArray, TimedeltaArray, PeriodArray, NumpyExtensionArray, StringArray, parts=parts_of_array, names=())
 only_reads(IntegerArray, FloatingArray, BooleanArray, parts=lambda array: (array._data, array._mask), names=())

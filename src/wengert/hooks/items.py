@@ -303,6 +303,10 @@ def iterable(obj: Any, site: Site | None) -> Any:
     items = NOT_FOREIGN if recording is None else foreign.iterate_over(recording, obj)
     if items is not NOT_FOREIGN:
         return items
+    if t in READS and recording is not None and recording.reads is None:
+        items = read_by(obj, "__iter__", ())
+        if items is not NOT_READ:
+            return items
     if recording is not None and t is np.broadcast and id(obj) in recording.caches.get(np.broadcast, ()):
         raise recording.refuse(
             RefusedCallError(
