@@ -11,7 +11,6 @@ from wengert_rules import (
     decompositions,
     diagonals,
     elementwise,
-    ffts,
     indexing,
     linear_algebra,
     norms,
@@ -38,6 +37,7 @@ for name in OF_SCIPY:
     rules.when_imported(f"scipy.{name}", f"wengert_rules.scipy.{name}")
 rules.when_imported("scipy.sparse.linalg", "wengert_rules.scipy.sparse.systems")
 
+rules.when_imported("numpy.fft", "wengert_rules.ffts")
 rules.when_imported("statistics", "wengert_rules.averages")
 rules.when_imported("wengert.rulebook.batched", "wengert_rules.batches")
 rules.when_imported("numpy.lib.recfunctions", "wengert_rules.recfunctions")

@@ -57,7 +57,7 @@ class Owner(NamedTuple):
 
 
 _Arrays = computed_once[dict[int, np.ndarray]]
-_Copies = computed_once[list[dict[int, tuple[Any, ...]]]]
+_Replaced = computed_once[list[dict[int, tuple[Any, ...]]]]
 
 
 class Memory:
@@ -81,7 +81,7 @@ class Memory:
     written_like: computed_once[set[Any]] = made_when_read(set)  # the specs of all owners ever written
     _captured: _Arrays = made_when_read(dict)  # owners of the residuals of pullbacks, by id
     _roots: computed_once[Roots] = made_when_read(dict)
-    replaced: _Copies = made_when_read(list)  # copied residuals, kept alive since their ids are in the shadow table
+    replaced: _Replaced = made_when_read(list)  # copied residuals, kept alive since their ids are in the shadow table
     lent = made_when_read(LentViews)
     placed = made_when_read(PlacedViews)
     fields = made_when_read(Fields)

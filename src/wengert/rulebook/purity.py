@@ -8,6 +8,7 @@ FREE, RAISES or ACTS, and that of a compound is the maximum over its parts.
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 import math
 import types
@@ -72,6 +73,13 @@ def _numpy(name: str) -> Any:
     return found
 
 
+@functools.cache
+def _allowed() -> frozenset[int]:
+    """Return the ids of the pure functions; to read them imports `numpy.fft`, which most programs never need."""
+    of_math = [f for name, f in vars(math).items() if callable(f) and not name.startswith("_")]
+    return frozenset(map(id, [*_BUILTINS, *_OWN, *of_math, *map(_numpy, _PURE_NUMPY.split())]))
+
+
 _BUILTINS = [
     abs, all, any, bool, complex, dict, divmod, float, frozenset, int, isinstance, len, list, max, min, pow, range,
     repr, round, set, slice, sorted, str, sum, tuple, type,
@@ -80,16 +88,6 @@ _STREAMS = (zip, enumerate, reversed, itertools.product)  # iterators, which the
 _MAKERS = (np.zeros, np.zeros_like, np.ones, np.ones_like, np.empty, np.empty_like, np.full, np.full_like, np.copy)
 _CONSUMERS = (all, any, dict, frozenset, list, max, min, set, sorted, sum, tuple, math.prod, math.fsum)
 _OWN = [getattr(functional, name) for name in functional.__all__] + [is_complex, spec_of, unbroadcast]
-_ALLOWED = {
-    id(f)
-    for f in [
-        *_BUILTINS,
-        *_OWN,
-        *[f for name, f in vars(math).items() if callable(f) and not name.startswith("_")],
-        *[_numpy(name) for name in _PURE_NUMPY.split()],
-    ]
-}
-
 TESTED = "wengert_rules."  # our rules and their helpers write into no argument: `test_rrule` checks it
 _purity_by_function: dict[Any, int] = {}
 
@@ -272,7 +270,7 @@ class Effects:
             return FREE if count <= f.nin and not f.types[0].startswith("O") else ACTS
         if isinstance(f, type) and issubclass(f, (BaseException, np.generic)):
             return FREE
-        if id(f) in _ALLOWED or (self.is_ours and home_of(f).startswith("scipy.")):
+        if id(f) in _allowed() or (self.is_ours and home_of(f).startswith("scipy.")):
             names = named_parameters(f) if home_of(f).startswith("numpy") else []
             return ACTS if "out" in names[:count] else FREE
         if not isinstance(f, types.FunctionType):
@@ -367,7 +365,7 @@ def _makes_list(v: ast.AST | None) -> bool:
 
 def _counts_all(f: Any) -> bool:
     """Whether a call may have any number of positional arguments, because none of them can be `out`."""
-    own = isinstance(f, types.FunctionType) and id(f) not in _ALLOWED
+    own = isinstance(f, types.FunctionType) and id(f) not in _allowed()
     return own or any([f is known for known in _BUILTINS])
 
 

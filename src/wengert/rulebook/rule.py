@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,7 +49,6 @@ def _is_tested(function: Callable[..., Any]) -> bool:
     return (getattr(function, "__module__", None) or "").startswith(TESTED)
 
 
-@dataclass(frozen=True)
 class Pushforward:
     """The way a rule pushes tangents: `kind` is "declared", "linear" or "multilinear".
 
@@ -59,11 +57,16 @@ class Pushforward:
     `broadcasts`: the function takes several directions at once, along a leading axis of the tangents.
     """
 
-    kind: str
-    function: Callable[..., Any]
-    args: tuple[int, ...] | None = None
-    without: tuple[str, ...] = ()
-    broadcasts: bool = False
+    def __init__(
+        self,
+        kind: str,
+        function: Callable[..., Any],
+        args: tuple[int, ...] | None = None,
+        without: tuple[str, ...] = (),
+        broadcasts: bool = False,
+    ) -> None:
+        self.kind, self.function, self.broadcasts = kind, function, broadcasts
+        self.args, self.without = args, without
 
     @computed_once
     def body(self) -> RuleBody:
