@@ -35,7 +35,7 @@ def store_entry(memory: Memory, array: np.ndarray, key: Any, value: Any, site: S
         return False
     region, kept, where = None, value, key
     ends_update = value is memory.update[0] and array.shape == memory.update[2]  # which was read at this key
-    if ends_update or not is_element(key, array.ndim):
+    if ends_update or type(key) is slice or not is_element(key, array.ndim):
         is_known = ends_update or has_plain_parts(key) or (array.nbytes <= WEAKLY_HELD_ABOVE and has_known_parts(key))
         region = value if ends_update else array[key] if is_known else None  # a copy, if the key has arrays
         if region is None or not 0 < region.size < owner.size:
@@ -44,10 +44,14 @@ def store_entry(memory: Memory, array: np.ndarray, key: Any, value: Any, site: S
             where = memory.capture(key)
     if type(value) is not np.ndarray:
         value_slot = SHADOW.get(id(value))
-    elif region is None or value.dtype is not _FLOAT64 or not _owns_other_memory(value, owner):
+    elif region is None or value.dtype is not _FLOAT64:
         return False
     else:
-        kept, value_slot = spec_of(value), memory.slot(value)
+        source = value if value.base is None else value.base
+        if type(source) is not np.ndarray or source.base is not None or source is owner:
+            return False
+        is_plain = id(source) not in memory.storages and not memory.fields
+        kept, value_slot = spec_of(value), SHADOW.get(id(value)) if is_plain else memory.slot(value)
     if storage is None:
         if value_slot is None and id(owner) not in SHADOW:
             return False
