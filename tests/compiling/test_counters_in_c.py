@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import numpy as np
@@ -109,3 +110,19 @@ def test_a_truth_by_a_length_that_counts() -> None:
     plain, compiled = Truth(), Truth()
     g = wg.compile(wg.grad(compiled.loss), quiet=True)
     assert run(g, compiled) == pytest.approx(run(wg.grad(plain.loss), plain), rel=1e-14)
+
+
+class OfATable(History):
+    """It calls a weak reference to an object that has no hash, as pandas does."""
+
+    __hash__ = None
+
+    def read(self, x):
+        self.count += 1
+        return x * weakref.ref(self)().count
+
+
+def test_a_weak_reference_to_an_object_without_a_hash_is_called() -> None:
+    counted = OfATable()
+    g = wg.compile(wg.grad(counted.read), strict=True)
+    assert [g(0.5) for _ in range(4)] == [1.0, 2.0, 3.0, 4.0]

@@ -7,6 +7,7 @@ import sys
 import types
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -83,3 +84,33 @@ def test_another_read_is_right_uncompiled(f: Callable[[float], float], monkeypat
                     patch.setitem(sys.modules, NAME, types.ModuleType(NAME))
                 assert compiled(3.0) == f(3.0)
     assert "of sys.modules" in compiled.explain()
+
+
+def test_a_module_that_is_loaded_after_the_code_has_read_a_spec(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python's import system runs uninstrumented, although the class of its specs is known to the trace."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "loaded_after_a_spec.py").write_text("rate = 3.0\n")
+
+    def f(x: float) -> float:
+        assert sys.modules["math"].__spec__ is not None
+        import loaded_after_a_spec as loaded  # type: ignore[import-not-found]
+
+        return x * loaded.rate
+
+    g = wg.compile(f, strict=True)
+    assert [g(1.0), g(2.0)] == [3.0, 6.0]
+    del sys.modules["loaded_after_a_spec"]
+
+
+def test_what_a_spec_computes_is_not_guarded(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = np.__spec__
+
+    def f(x: float) -> float:
+        return x * len(spec.parent)
+
+    g = wg.compile(f, quiet=True)
+    assert g(2.0) == 2.0 * len("numpy")
+    monkeypatch.setattr(spec, "name", "longer_name")
+    assert g(2.0) == f(2.0) == 2.0 * len("longer_name")

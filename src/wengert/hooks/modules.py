@@ -19,8 +19,8 @@ MODULE_DECISIONS: dict[str, Decision] = {
     **dict.fromkeys(("asyncio", "concurrent", "multiprocessing", "subprocess", "threading"), _STARTS_THREADS),
     **dict.fromkeys(
         (
-            "ast", "codeop", "ctypes", "importlib", "io", "pathlib", "pickle", "re", "sre_compile", "sre_parse",
-            "tempfile", "tokenize",
+            "ast", "codeop", "ctypes", "importlib", "_frozen_importlib", "_frozen_importlib_external", "io", "pathlib",
+            "pickle", "re", "sre_compile", "sre_parse", "tempfile", "tokenize",
         ),
         _CONVERTS_TEXT,
     ),

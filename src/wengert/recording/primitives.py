@@ -320,7 +320,10 @@ def ruled(fn: Any) -> Primitive:
 def primitive_of(fn: Any) -> Primitive | None:
     """Return the primitive of a callable that has a rule; None for others."""
     known = _primitives
-    primitive = known.get(fn)
+    try:
+        primitive = known.get(fn)
+    except TypeError:
+        return Primitive(hashable(fn), rules[fn]) if fn in rules else None
     if primitive is None:
         rule = rules.get(fn)
         if rule is None:

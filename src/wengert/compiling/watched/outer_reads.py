@@ -288,7 +288,8 @@ class Reads(Endings):
 
     def _check_descriptor(self, raw: Any, name: str) -> None:
         """Give up on a descriptor that may have state."""
-        if id(raw) not in self.known_objects and not runs_functions_only(raw):
+        is_hidden = type(raw) is property and home_of(raw.fget).startswith("_frozen_importlib")
+        if is_hidden or (id(raw) not in self.known_objects and not runs_functions_only(raw)):
             self.give_up(f"it reads .{name}, whose descriptor {type(raw).__name__} may have state")
 
     def _class_attribute(self, cls: Any, name: str, value: Any) -> Any:
