@@ -33,6 +33,7 @@ from wengert.compiling.watched.drawing import (
     watched_seeding,
 )
 from wengert.compiling.watched.effect_calls import WatchedFilters, is_effect, watched_effect
+from wengert.compiling.watched.fresh_values import is_fresh_maker, watched_fresh_maker, watched_type
 from wengert.compiling.watched.outer_reads import Reads, reads_at, reads_here
 from wengert.compiling.watched.read_hooks import ATTRIBUTE_BUILTINS, STRING_MAKERS, watched_plain_getattr
 from wengert.compiling.watched.refused_calls import check_call, public_name, refused_call
@@ -157,6 +158,8 @@ def _replacement_by_kind(f: Any, reads: Reads) -> Any:
         return _watched_compiled(f, reads)
     if is_draw(f):
         return watched_draw(f, reads)
+    if is_fresh_maker(f):
+        return watched_fresh_maker(f, reads)
     if is_seeding(f):
         return watched_seeding(f, reads)
     if t is types.MethodWrapperType and f == object.__getattribute__.__get__(f.__self__):
@@ -316,6 +319,7 @@ def _watched_empty(f: Any, reads: Reads) -> Callable[..., Any]:
 _MAKERS = _makers(
     ([np.empty, np.empty_like], _watched_empty),
     ([dir], lambda f, reads: functools.partial(watched_names, reads)),
+    ([type], watched_type),
     ([hash], lambda f, reads: functools.partial(watched_hash, reads=reads, is_library=is_inside_library())),
     (ANSWERS, watched_answer),
     (PARSERS, watched_parser),

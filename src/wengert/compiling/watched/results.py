@@ -78,7 +78,8 @@ def result_expression(reads: Reads, recording: Recording, value: Any, slots: lis
     does, do = ("stores or prints", "Store or print") if is_effect else ("returns", "Return")
     reads.give_up(
         f"it {does} a {t.__name__}, which comes from outside the function or holds more than numbers and arrays. "
-        f"{do} its numbers and arrays"
+        f"{do} its numbers and arrays",
+        may_retry=is_effect,  # it may fill a cache
     )
     return ""
 
