@@ -819,3 +819,54 @@ def test_an_attribute_that_is_missing_is_not_deleted_again(delete: Any) -> None:
         np.testing.assert_allclose(gradient(w), 2.0 * w)
         with pytest.raises(AttributeError, match="part"):
             gradient(w)
+
+
+def test_the_level_of_a_logger(caplog: pytest.LogCaptureFixture) -> None:
+    """The generated code sets it where the function does: messages in between are shown or not as they are there."""
+    log = logging.getLogger("of_a_level")
+    log.setLevel(logging.INFO)
+
+    def f(x):
+        before = log.level
+        log.info("before %.1f", x)
+        log.setLevel(logging.ERROR)
+        log.info("hidden")
+        log.setLevel(before)
+        log.info("after")
+        return x * before
+
+    g = wg.compile(f, strict=True)
+    assert [g(1.0), g(2.0)] == [20.0, 40.0]
+    assert caplog.messages == ["before 1.0", "after", "before 2.0", "after"]
+    log.setLevel(logging.WARNING)
+    assert g(3.0) == 90.0
+    assert len(caplog.messages) == 4
+    assert log.level == logging.WARNING
+
+
+class OwnFilter(logging.Filter):
+    """A class of the user's with a base in the standard library that has no special methods."""
+
+    def __init__(self):
+        self.scale = 2.0
+
+
+def test_an_attribute_of_an_object_with_a_base_in_the_standard_library() -> None:
+    own = OwnFilter()
+    g = wg.compile(lambda x: x * own.scale, strict=True)
+    assert g(2.0) == 4.0
+    own.scale = 3.0
+    assert g(2.0) == 6.0
+
+
+def test_a_cache_of_objects_that_cannot_be_made_again() -> None:
+    cache: dict[str, Any] = {}
+
+    def f(x):
+        if "names" not in cache:
+            cache["names"] = frozenset(["a", "b"])
+        return x * len(cache["names"])
+
+    g = wg.compile(wg.grad(f))
+    assert [g(2.0) for _ in range(3)] == [2.0] * 3
+    assert g.status.startswith("compiled")

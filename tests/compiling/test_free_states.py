@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import sys
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.compiling.watched.loop_heads import Heads, LoopRun
+from wengert.rewrite.loop_head import LoopHead
 
 STACK: list[int] = []
 
@@ -246,3 +250,13 @@ def test_a_variable_that_was_set_to_what_it_was_is_not_one_that_no_iteration_set
         compiled = wg.compile(plain)
         for z in (3.0, 12.0, 40.0, 5.0):
             np.testing.assert_allclose(compiled(0.7, z, 0.5), plain(0.7, z, 0.5), rtol=1e-12)
+
+
+def test_a_generator_whose_frame_has_the_address_of_an_earlier_one() -> None:
+    """Its loop, whose items C code takes, is not taken for the loop of the earlier frame."""
+    recording = SimpleNamespace(memory=SimpleNamespace(written_like=None))
+    heads, frame = Heads(SimpleNamespace(draws={}, recording=recording)), sys._getframe()
+    head = LoopHead(5, 5, frozenset(), True, False, frozenset(), (), frozenset(), frozenset(), fills=-1)
+    heads.loops[id(frame), head.number] = LoopRun(0, None), None
+    heads.enter_loop(frame, head, [iter(())])
+    assert not heads.loops

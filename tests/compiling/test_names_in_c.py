@@ -397,3 +397,47 @@ def test_functions_of_scipy_fft_are_read_by_their_names() -> None:
     plain = wg.grad(lambda x: np.sum(np.abs(np.fft.irfft(np.fft.rfft(x) ** 2)) ** 2))
     for k in range(3):
         np.testing.assert_allclose(g(np.arange(4.0) + k), plain(np.arange(4.0) + k), rtol=1e-12)
+
+
+def _checked(names: dict[str, Any]) -> float:
+    return float(names["x"] > 0.0) * names["scale"]
+
+
+def _of_its_locals(x: float, scale: float = 2.0) -> float:
+    y = x * scale
+    return y * _checked(locals())
+
+
+def _made(w: float) -> tuple[Any, Any]:
+    def reads(x: float) -> float:
+        return x * w * locals()["w"]
+
+    def sets(value: float) -> None:
+        nonlocal w
+        w = value
+
+    return reads, sets
+
+
+def test_locals_of_a_function() -> None:
+    g = wg.compile(_of_its_locals, strict=True)
+    assert [g(1.5), g(1.5, 3.0), g(-1.0)] == [6.0, 13.5, -0.0]
+
+
+def test_locals_with_a_variable_of_another_function() -> None:
+    reads, sets = _made(2.0)
+    g = wg.compile(reads, quiet=True)
+    assert g(1.5) == 6.0
+    sets(3.0)
+    assert g(1.5) == 13.5
+
+
+def test_locals_of_a_comprehension_and_of_a_frame_that_goes_on() -> None:
+    def f(x: float) -> float:
+        known = locals()
+        for k in range(3):
+            x = x * (1.0 + len([locals() for _ in range(k)]))
+        return x * len(known)
+
+    plain, g = f(2.0), wg.compile(f, quiet=True)
+    assert [g(2.0), g(2.0)] == [plain, plain]

@@ -72,7 +72,11 @@ def test_uses_in_a_function(monkeypatch: pytest.MonkeyPatch, use: str, kind: Cal
         return x * x
 
     for f in (beside, inside):
-        for way in (wg.grad(f), lambda x: wg.gradtape(f, x).play(x)[1][1], wg.compile(wg.grad(f), quiet=True, native=False)):
+        for way in (
+            wg.grad(f),
+            lambda x: wg.gradtape(f, x).play(x)[1][1],
+            wg.compile(wg.grad(f), quiet=True, native=False),
+        ):
             try:
                 found = way(1.5)
             except wg.WengertError:

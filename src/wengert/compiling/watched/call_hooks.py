@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import types
 import warnings
 import weakref
@@ -59,6 +60,7 @@ from wengert.recording.slots import holds_traced, slot_of
 from wengert.recording.trace_state import is_born
 from wengert.rulebook.registry import rules
 from wengert.values.callables import callable_name
+from wengert.values.frames import user_frame
 from wengert.values.identity_set import Functions
 from wengert.values.names import home_of
 from wengert.values.sites import Site
@@ -186,6 +188,21 @@ def _watched_reference(reads: Reads) -> Callable[..., Any]:
         return resolve(weakref.ref, STATE.site)(thing, *callback)
 
     return call
+
+
+def _watched_locals(f: Any, reads: Reads) -> Callable[[], dict[str, Any]]:
+    """Return the replacement of `locals` in a function that reads no variable of another one; else give up.
+
+    The dictionary is a copy: until Python 3.13 that of a frame changes when this package looks at the frame, and with
+    each further call.
+    """
+    frame: Any = user_frame(sys._getframe())
+    is_own = frame.f_code.co_flags & inspect.CO_OPTIMIZED and not frame.f_code.co_freevars
+    if not is_own or id(frame) in reads.frames:
+        reads.give_up("it calls locals twice, or where some names are from outside")
+        return f
+    reads.frames[id(frame)] = frame
+    return lambda: {**sys._getframe(1).f_locals}
 
 
 def _watched_dispatch(f: types.FunctionType, reads: Reads) -> Callable[[type], Any]:
@@ -324,6 +341,7 @@ _MAKERS = _makers(
     (ANSWERS, watched_answer),
     (PARSERS, watched_parser),
     (CLOCKS, watched_clock),
+    ([locals], _watched_locals),
     ([eval], lambda f, reads: watched_evaluation(reads)),
     ([weakref.ref], lambda f, reads: _watched_reference(reads)),
     ([np.may_share_memory, np.shares_memory], watched_sharing),

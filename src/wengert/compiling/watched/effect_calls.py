@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.watched.effects import Place
 from wengert.compiling.watched.outer_reads import Reads
 from wengert.compiling.watched.results import result_expression
 from wengert.compiling.watched.trusted import is_root_of_trace
@@ -40,8 +41,9 @@ _EFFECTS = Functions(
     warnings.warn,
     *_FILTERING,
     *[getattr(owner, name) for owner in (logging, logging.Logger) for name in _LOGGED],
+    logging.Logger.setLevel,
 )
-"""Functions and methods that return None, and change nothing that other code computes with."""
+"""Functions and methods that return None, and change nothing that code computes with but the level of a logger."""
 
 
 def is_effect(f: Any) -> bool:
@@ -64,6 +66,8 @@ def watched_effect(f: Any, reads: Reads) -> Callable[..., None]:
             filtered = (*args, *kwargs.values())
             if "error" in filtered and not any([kind in filtered for kind in _OF_TYPES]):
                 reads.give_up("it turns warnings into errors. Do so around the call")
+        if reads.obstacle is None and getattr(f, "__func__", None) is logging.Logger.setLevel:
+            reads.effects.note_write(Place(f.__self__, "level", reads.accessor_of(f.__self__) or reads.pin(f.__self__)))
         if reads.obstacle is None:
             _note_call(f, at, args, kwargs, reads)
         given = {name: _as_now(reads.effects.untraced(a)) for name, a in [*enumerate(args), *kwargs.items()]}

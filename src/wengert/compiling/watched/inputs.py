@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import enum
 import functools
+import gc
 import operator
 import re
 import sys
@@ -69,6 +70,7 @@ from wengert.values.views import owner_of
 
 LONGEST_ACCESSOR = 400
 """Characters of the longest accessor; a trace that reads a value deeper than that is not kept."""
+_KEY_FUNCTION = type(functools.cmp_to_key(operator.lt))
 _IMMUTABLE = (types.FunctionType, type, *CONSTANT_CALLABLES, *ATOMS, *COMPARED_BY_VALUE, float)
 """Types of values in a function of this package that need no guard beside that of the function."""
 
@@ -302,6 +304,9 @@ class Inputs(Guards):
         elif t is functools._lru_cache_wrapper:
             self.guard_is(accessor, value)
             self.read_callable(value.__wrapped__)
+        elif t is _KEY_FUNCTION:  # it is instrumented as its function is
+            self.guard_is(accessor, value)
+            self.read_callable(next(part for part in gc.get_referents(value) if part is not t))
         elif (
             t in (types.UnionType, re.Pattern, np.datetime64, np.timedelta64)
             or t.__module__ == "typing"

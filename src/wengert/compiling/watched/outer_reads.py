@@ -134,6 +134,7 @@ class Reads(Endings):
         self.plain_calls: dict[int, int] = {}  # those of them that need no replacement: by id, the version of rules
         self.flags: dict[int, Any] = {}  # flags of arrays from outside, which are guarded as a whole, by id
         self.read_names: dict[tuple[int, str], tuple[Any, Any]] = {}  # of namespaces: original and counterpart
+        self.frames: dict[int, types.FrameType] = {}  # that have called `locals`, by id
         self.guarded_errors: dict[int, Any] = {}  # AttributeErrors for which `guard_absence` was called, by id
         self.heads = Heads(self)
 

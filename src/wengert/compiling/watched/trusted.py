@@ -69,11 +69,24 @@ def belongs_to_user(thing: Any) -> bool:
 
 
 def is_unwatched_class(t: Any) -> bool:
-    """Whether a class belongs to wengert, or to a module of the standard library outside TRUSTED_LIBRARIES."""
+    """Whether a class belongs to wengert, or to a module of the standard library outside TRUSTED_LIBRARIES.
+
+    One of these without a method that Python calls by itself is watched: calls of its other methods are refused.
+    """
     if t is threading.local or t is ModuleSpec:
         return False  # whose attributes guards can watch; each thread has its own, read by the same expression
     name = top_package(home_of(t))
-    return name in ("wengert", "wengert_rules") or (name in sys.stdlib_module_names and name not in TRUSTED_LIBRARIES)
+    is_unseen = name in sys.stdlib_module_names and name not in TRUSTED_LIBRARIES
+    if is_unseen and type(t) is type and not any(map(_is_called_by_itself, vars(t), vars(t).values())):
+        return False
+    return is_unseen or name in ("wengert", "wengert_rules")
+
+
+def _is_called_by_itself(name: str, raw: Any) -> bool:
+    """Whether Python calls a class attribute without a call in the code: a special method or a property."""
+    if name in ("__init__", "__module__", "__doc__", "__dict__", "__weakref__", "__qualname__", "__annotations__"):
+        return False
+    return name.startswith("__") or (hasattr(type(raw), "__get__") and type(raw) is not types.FunctionType)
 
 
 def is_tensor_function(t: Any) -> bool:
