@@ -12,6 +12,7 @@ from functools import partial
 from operator import is_
 from types import CellType, FunctionType, MethodType
 from typing import Any, NamedTuple
+from weakref import ProxyTypes
 
 import numpy as np
 
@@ -58,7 +59,7 @@ class Reach:
         self._seen: set[int] = set()
         queue = list(things)
         for thing in queue:
-            if id(thing) not in self._seen:
+            if id(thing) not in self._seen and not _is_dead_proxy(thing):
                 self._seen.add(id(thing))
                 queue.extend(self._entered(self._parts(thing)))
         del self._seen, self._generators
@@ -121,6 +122,16 @@ class Reach:
         for it, state in self._random:
             owed.append(partial(set_random_state, it, random_state(it)))
             set_random_state(it, state)
+
+
+def _is_dead_proxy(thing: Any) -> bool:
+    """Whether a thing is a weak proxy of an object that is gone: asked anything, it raises a ReferenceError."""
+    if type(thing) in ProxyTypes:
+        try:
+            thing.__class__  # noqa: B018
+        except ReferenceError:
+            return True
+    return False
 
 
 def _access(thing: Any, form: Any) -> Iterator[tuple[ReadAll, WriteAll]]:

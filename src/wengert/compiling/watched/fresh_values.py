@@ -18,13 +18,13 @@ from wengert.recording.recording import STATE, silent
 from wengert.values.identity_set import Functions
 
 _IDENTIFIERS = Functions(uuid.uuid1, uuid.uuid4)
-_CLASSES = Functions(datetime.date, datetime.datetime)
+_DATED = Functions(datetime.date, datetime.datetime)
 _NAMES_OF_NOW = ("now", "utcnow", "today")
 
 
 def is_fresh_maker(f: Any) -> bool:
     """Whether a callable returns the time or a new identifier as an object."""
-    is_method = type(f) is types.BuiltinFunctionType and f.__self__ in _CLASSES
+    is_method = type(f) is types.BuiltinFunctionType and f.__self__ in _DATED
     return f in _IDENTIFIERS or (is_method and f.__name__ in _NAMES_OF_NOW)
 
 
@@ -64,7 +64,7 @@ def _asked(base: type, name: str) -> Callable[..., Any]:
     return method
 
 
-def _derived(base: type) -> Any:
+def _class_for(base: type) -> Any:
     """Return the class of the stand-ins for objects of a class."""
     inherited = ("__class__", "__new__", "__init__", "__init_subclass__", "__subclasshook__", "__setattr__")
     special = [name for name in dir(base) if name[:2] == "__" and name not in inherited]
@@ -72,7 +72,7 @@ def _derived(base: type) -> Any:
     return type(base.__name__, (base,), {"__slots__": (), **methods})
 
 
-_Datetime, _UUID = _derived(datetime.datetime), _derived(uuid.UUID)
+_Datetime, _UUID = _class_for(datetime.datetime), _class_for(uuid.UUID)
 
 
 def watched_type(f: type, reads: Reads) -> Callable[..., type]:

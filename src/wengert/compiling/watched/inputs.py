@@ -16,6 +16,7 @@ import sys
 import types
 from collections.abc import Callable, Mapping
 from typing import Any
+from weakref import ProxyTypes
 
 import numpy as np
 
@@ -107,6 +108,9 @@ class Inputs(Guards):
             self.add_guard(f"{accessor} is {known}")
             return value
         t = type(value)
+        if t in ProxyTypes:  # what it stands for may be gone
+            self.give_up("it reads a weak proxy", accessor)
+            return value
         if value is vars(builtins):  # `eval` puts it into the dictionary of names
             self.guard_is(accessor, value)
             return value
