@@ -6,6 +6,7 @@ import functools
 import inspect
 from typing import Any
 
+import numpy as np
 import pytest
 
 import wengert as wg
@@ -109,3 +110,25 @@ def test_signatures_of_partials_run_uncompiled() -> None:
     compiled = wg.compile(lambda x: x * len(inspect.signature(asked).parameters))
     assert compiled(2.0) == 6.0 == compiled(2.0)
     assert "asks for the signature" in compiled.explain()
+
+
+def _bound(f):
+    signature = inspect.signature(f)
+
+    def call(*args, **words):
+        given = signature.bind(*args, **words)
+        given.apply_defaults()
+        return f(*given.args, **given.kwargs)
+
+    return call
+
+
+def test_a_signature_from_outside() -> None:
+    """A decorator keeps it; numbers in it cannot change, but the content of an array can."""
+    g = wg.compile(wg.grad(_bound(lambda x, k=2.0, *, w=3.0: x * k * w)), strict=True)
+    assert [g(1.0), g(1.0, w=1.0)] == [6.0, 2.0]
+    scale = np.array([2.0])
+    g = wg.compile(wg.grad(_bound(lambda x, k=scale: x * k[0])), quiet=True)
+    assert g(1.0) == 2.0
+    scale[0] = 5.0
+    assert g(1.0) == 5.0

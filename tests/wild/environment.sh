@@ -5,4 +5,6 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 folder=$1 python=${2:-3.11}
 python3 -m uv venv --quiet --python "$python" "$folder"
-python3 -m uv pip install --quiet --python "$folder/bin/python" --requirement "$here/requirements.txt"
+# hapsira asks for a matplotlib that NumPy 2 does not load
+python3 -m uv pip install --quiet --python "$folder/bin/python" --requirement "$here/requirements.txt" \
+    --override "$here/overrides.txt"

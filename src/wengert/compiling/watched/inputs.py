@@ -10,6 +10,7 @@ import builtins
 import enum
 import functools
 import gc
+import inspect
 import operator
 import re
 import sys
@@ -314,6 +315,7 @@ class Inputs(Guards):
         elif (
             t in (types.UnionType, re.Pattern, np.datetime64, np.timedelta64)
             or t.__module__ == "typing"
+            or (t is inspect.Signature and _has_constant_defaults(value))
             or (is_struct_sequence(t) and has_readable_state((*value,)))
         ):
             self.guard_is(accessor, value)
@@ -385,3 +387,9 @@ class Inputs(Guards):
                 self.read(g.__self__, f"{self.pin(g)}.__self__")
             elif not issubclass(type(g), _IMMUTABLE):
                 self._read_object(g, self.pin(g), type(g))
+
+
+def _has_constant_defaults(signature: inspect.Signature) -> bool:
+    """Whether no default of a signature can change while the signature stays."""
+    defaults = [p.default for p in signature.parameters.values() if p.default is not inspect.Parameter.empty]
+    return all([type(value) in (*ATOMS, float, complex) or issubclass(type(value), type) for value in defaults])
