@@ -398,7 +398,7 @@ EFFECTS = [
     ("it = iter([1.0, 2.0])", "next(it, 0.0)", "it reads a list_iterator"),
     ("import time", "float(time.time_ns() > 0)", "time.time_ns"),
     ("", "open('/dev/null').close()", "open"),
-    ("import datetime", "datetime.datetime.now()", "now"),
+    ("import datetime", "datetime.datetime.now().year", "it uses a datetime that differs in each call"),
     ("import warnings", "warnings.simplefilter('error', ImportWarning)", "warnings into errors. Do so around the call"),
     (CLASSES, "print(m)", "it passes a M from outside to print. Pass its numbers"),
     (
