@@ -145,6 +145,25 @@ def test_loops_within_loops_are_rolled():
     assert any(loops_of(loop.body) for loop in outer)
 
 
+def arm(angles):
+    """Each rotation makes an identity matrix of its own; the inner loop is rolled before the outer one."""
+    s = 0.0
+    for row in angles:
+        x = np.array([1.0, 0.0])
+        for angle in row:
+            x = (np.eye(2) + math.sin(angle) * np.array([[0.0, -1.0], [1.0, 0.0]])) @ x + np.cos(x * angle)
+        s = s + np.sum(x**2)
+    return s
+
+
+def test_loops_with_equal_constant_arrays_are_equal():
+    angles = R.normal(size=(20, 12))
+    tape = wg.trace(arm, angles)[1]
+    found = rolled(tape)
+    assert len(loops_of(found)) == 1
+    np.testing.assert_allclose(found.play(angles), arm(angles), rtol=1e-15)
+
+
 def triangle(p):
     values = [p[0] * math.sin(j) for j in range(31)]
     for i in range(30, 0, -1):
