@@ -157,7 +157,7 @@ def arm(angles):
 
 
 def test_loops_with_equal_constant_arrays_are_equal():
-    angles = R.normal(size=(20, 12))
+    angles = R.normal(size=(20, 30))
     tape = wg.trace(arm, angles)[1]
     found = rolled(tape)
     assert len(loops_of(found)) == 1
