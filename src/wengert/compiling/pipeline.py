@@ -21,6 +21,7 @@ from wengert.compiling.loops.hoisting import hoist
 from wengert.compiling.loops.lowering import lower_derivatives, make_loops_free
 from wengert.compiling.loops.rolling import rolled
 from wengert.compiling.loops.while_loops import fold_counters
+from wengert.compiling.memory_layout import answer_layout
 from wengert.compiling.native.stencil_fusion import fuse_stencils
 from wengert.compiling.placement import may_retain_arguments
 from wengert.compiling.rules.applying import apply_rules
@@ -28,6 +29,7 @@ from wengert.compiling.rules.rewriting import EXACT, RULES
 from wengert.compiling.scalar_specialisation import with_floats
 from wengert.compiling.split_columns import split_into_columns
 from wengert.compiling.views import copy_late_views
+from wengert.compiling.windows import with_parts
 from wengert.tape.loops import Loop, with_bodies
 from wengert.tape.ops import Call
 from wengert.tape.tape import verify
@@ -106,6 +108,8 @@ class Pass(NamedTuple):
 
 
 LOWERING = [
+    Pass("memory layout", lambda tape, to: answer_layout(tape, to.answered)),
+    Pass("windows", lambda tape, _: with_parts(tape)),
     Pass("lower derivatives", lambda tape, to: lower_derivatives(tape, to.loops), counts_guards=True),
     Pass("free loops and marks", lambda tape, to: make_loops_free(tape, to.loops), counts_guards=True),
     Pass("counters", lambda tape, _: fold_counters(tape)),
