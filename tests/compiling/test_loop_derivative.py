@@ -138,11 +138,38 @@ def written_at_an_index(x: np.ndarray) -> Any:
     return np.sum(u**2)
 
 
+def stores_at_many(x: np.ndarray) -> Any:
+    u = x * 1.0
+    for _ in range(60):
+        u[np.array([0, 2])] = np.sin(u[[2, 0]]) * x[2] + x[1]
+    return np.sum(u)
+
+
+def spreads_a_row(x: np.ndarray) -> Any:
+    m = np.zeros((3, 3))
+    for _ in range(60):
+        m[:] = x * 0.5 + np.sin(m[0, 1])
+        m[:, 1:] = x[:, None] * m[2, 2]
+        m[[2], :] *= x[1]
+    return np.sum(m**2)
+
+
+INSIDE = np.array([[False, True, False], [True, False, True]])
+
+
+def masked_in_layers(x: np.ndarray) -> Any:
+    """A branch on how many elements the mask selects is a tuple in each iteration."""
+    m = np.ones((2, 2, 3)) * x
+    for _ in range(40):
+        m[:, INSIDE] = np.sin(m[:, INSIDE][::-1]) * x[1] + x[0]
+    return np.sum(m[0] * m[1])
+
+
 ONE_LEVEL = [
     item_of_an_argument, recurrence, adds_to_items, shift_register, matrix_power, last_value, parts_of_a_result,
     moving_index, written_at_an_index,
 ]  # fmt: skip
-CASES = [*ONE_LEVEL, loop_in_a_loop, table]
+CASES = [*ONE_LEVEL, loop_in_a_loop, table, stores_at_many, spreads_a_row, masked_in_layers]
 
 
 @pytest.mark.parametrize("f", CASES, ids=lambda f: f.__name__)
@@ -340,17 +367,12 @@ def moved_particles(x: np.ndarray) -> Any:
 
 
 def unsupported() -> Iterator[Any]:
-    def stores_at_many(x: np.ndarray) -> Any:
-        u = x * 1.0
+    def stores_twice(x: np.ndarray) -> Any:
+        u, s = x * 1.0, 0.0
         for _ in range(60):
-            u[np.array([0, 2])] = np.sin(u[np.array([0, 2])]) + x[1]
-        return np.sum(u)
-
-    def spreads_a_row(x: np.ndarray) -> Any:
-        m = np.zeros((3, 3))
-        for _ in range(60):
-            m[:] = x * 0.5 + m[0, 1]
-        return np.sum(m)
+            u[[0, 2, 0]] = np.sin(u + s) * x[1]
+            s = 0.3 * s + np.sum(u)
+        return s
 
     def reads_a_part_later(x: np.ndarray) -> Any:
         s = 0.0
@@ -361,7 +383,7 @@ def unsupported() -> Iterator[Any]:
             s = u[0] * x[2] + both[1]
         return s
 
-    yield from (stores_at_many, spreads_a_row, reads_a_part_later, moved_particles)
+    yield from (stores_twice, reads_a_part_later, moved_particles)
 
 
 @pytest.mark.parametrize("f", unsupported(), ids=lambda f: f.__name__)

@@ -90,6 +90,25 @@ def flagged(e: np.ndarray) -> Any:
     return np.sum(e[flags, 0] ** 2 * np.arange(6.0)) + np.sum(e[others] ** 3)
 
 
+def in_layers(e: np.ndarray) -> Any:
+    """Masks of matrices within layers, constant and computed."""
+    x, chosen = np.stack([np.sin(e), e**2]), np.arange(24).reshape(6, 4) % 5 == 1
+    x[:, chosen] = x[::-1, chosen] * e[0, 0]
+    x[1, e > 0.0] += x[0, e > 0.0] ** 2
+    return np.sum(x**3)
+
+
+def branching_on_flags(e: np.ndarray) -> Any:
+    """Branches on elements of an array of bools."""
+    flags, total = e[:, 0] > -9.0, 0.0
+    for k in range(6):
+        if flags[k]:
+            total = total + np.sum(np.sin(e[k])) * e[0, 1]
+    return total
+
+
+FUNCTIONS["masks in layers"] = in_layers
+FUNCTIONS["flags"] = branching_on_flags
 FUNCTIONS["stored at masks"] = stored
 FUNCTIONS["stored masks"] = flagged
 

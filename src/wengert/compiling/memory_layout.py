@@ -1,9 +1,9 @@
 """Answer the guards that ask whether a result is a view or a copy, by guards on the strides of the arguments.
 
 Whether `x.ravel()` is a view depends on the strides of `x`, and these on those of the arrays from which it is computed.
-So if all arguments lie in memory as they did, each answer is the same. A guard that remained would keep loops from being
-rolled, and rules from being applied. If an argument is not contiguous, guards on what is made of it remain: it might
-have other strides in each call.
+So if all arguments lie in memory as they did, each answer is the same. A guard that remained would keep loops from
+being rolled, and rules from being applied. If an argument is not contiguous, guards on what is made of it remain: it
+might have other strides in each call.
 """
 
 from __future__ import annotations

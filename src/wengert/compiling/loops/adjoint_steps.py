@@ -38,6 +38,7 @@ from wengert.tape.ops import (
 )
 from wengert.tape.tape import Tape
 from wengert.values import functional
+from wengert.values.keys import key_parts, may_repeat, names_once
 from wengert.values.specs import is_inexact
 
 KEYED = ("getitem", "item", "setitem", "additem")
@@ -69,8 +70,7 @@ class KeyedCall:
         numbers = [a for a in (op.val, *map(value_of, rest[1:])) if is_inexact(a)]
         if any([np.asarray(a).dtype != value_of(x).dtype for a in numbers]):
             raise UnsupportedLoopError(f"{self.name} of values of several types")
-        arrays = [*references(self.key, np.ndarray), *map(value_of, references(self.key))]
-        if self.name == "setitem" and any([type(a) is np.ndarray and a.dtype != bool for a in arrays]):
+        if self.name == "setitem" and _may_store_twice(self.key):
             raise UnsupportedLoopError("a store at many indices, of which some may be equal")
 
     def run_forward(self, code: BodyCode, new: Environment) -> None:
@@ -96,6 +96,13 @@ class KeyedCall:
             cotangents.add(x.op, code.call(functional.setitem, y_bar, key, 0.0) if self.name == "setitem" else y_bar)
 
 
+def _may_store_twice(key: Any) -> bool:
+    """Whether a store at a key may write an element twice: not if its only indices are different constants."""
+    several = [part for part in key_parts(key) if may_repeat((value_of(part),))]
+    is_constant = len(several) == 1 and not [*references(several)]
+    return bool(several) and not (is_constant and names_once(np.asarray(several[0])))
+
+
 def _summed_to(code: BodyCode, v: Variable, x: Any) -> Any:
     """Return a cotangent of the shape of the number or array x, which was stored where v is."""
     shape, stored = np.shape(x), np.shape(value_of(v))
@@ -103,9 +110,12 @@ def _summed_to(code: BodyCode, v: Variable, x: Any) -> Any:
         return v
     if not shape:
         return code.call(np.sum, v)
-    if math.prod(shape) == math.prod(stored):
-        return code.call(np.reshape, v, shape)
-    raise UnsupportedLoopError("a store broadcasts its value")
+    if math.prod(shape) != math.prod(stored):  # the value was broadcast
+        core = shape[max(len(shape) - len(stored), 0) :]
+        first = len(stored) - len(core)
+        axes = (*range(first), *[first + k for k, n in enumerate(core) if n != stored[first + k]])
+        v = code.call(np.sum, v, axes)
+    return code.call(np.reshape, v, shape)
 
 
 class Segment:

@@ -163,6 +163,8 @@ def constant_key(x: Any) -> Any:
         return type(x), x.tobytes()
     if isinstance(x, (float, complex)):
         return type(x), np.asarray(x).tobytes()
+    if isinstance(x, tuple):
+        return (type(x), *map(constant_key, x))
     return type(x), x if isinstance(x, (str, bytes, bool, int, type(None), np.dtype, type(...))) else id(x)
 
 

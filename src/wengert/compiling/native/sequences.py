@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.compiling.native.helper_calls import call_helper
 from wengert.compiling.native.indices import EXACT, check_elements
-from wengert.compiling.native.values import Scalar, Splat, UnsupportedOp, View, is_native_array, row_major
+from wengert.compiling.native.values import KnownInts, Scalar, Splat, UnsupportedOp, View, is_native_array, row_major
 from wengert.compiling.ops import BOOL_KIND, info
 from wengert.tape.ops import Call, value_of
 from wengert.values.callables import callable_name
@@ -176,9 +176,14 @@ def with_places(body: Any, key: Any, recorded: Any) -> Any:
     at = next((k for k, (part, known) in enumerate(pairs) if is_mask(part, known)), None)
     if at is None:
         return key
-    plain = all([type(part) in (int, slice) for k, part in enumerate(parts) if k != at])
+    if not all([type(part) in (int, slice) for k, part in enumerate(parts) if k != at]):
+        raise UnsupportedOp("indexing by this mask")
+    if type(then[at]) is np.ndarray:  # a constant
+        return (*parts[:at], *map(KnownInts, then[at].nonzero()), *parts[at + 1 :])
     view, count = body.view(parts[at]), int(np.count_nonzero(value_of(then[at])))
-    if not plain or len(view.shape) != 1:
+    if len(view.shape) == 2 and count:
+        return (*parts[:at], *_places_in_rows(body, view, count), *parts[at + 1 :])
+    if len(view.shape) != 1:
         raise UnsupportedOp("indexing by this mask")
     if not count:
         body.level.guard("{0} != 0.0", body.level.reduce("0.0", "{0} + {1}", body.as_float(view), view.shape, 0, None))
@@ -192,11 +197,15 @@ def emit_nonzero(body: Any, op: Call, a: Any) -> Any:
     """Emit np.nonzero of a vector or matrix, also as np.where, with as many elements as recorded, as floats."""
     if not is_native_array(a) or not 1 <= len(a.shape) <= 2 or not op.val[0].size:
         raise UnsupportedOp("np.nonzero with these arguments")
-    view, count = body.view(body.operand(a)), op.val[0].size
+    view = body.view(body.operand(a))
     rows = view if len(view.shape) == 2 else View(view.memory, view.offset, (0, *view.strides), (1, *view.shape))
+    return tuple(_places_in_rows(body, rows, op.val[0].size)[-len(view.shape) :])
+
+
+def _places_in_rows(body: Any, rows: View, count: int) -> list[View]:
+    """Return the rows and the columns of the true elements of a matrix, of which there must be as many as recorded."""
     made = call_helper(body, "places_in_rows", (PLACES_IN_ROWS,), [rows], (*rows.shape, count), (2, count + 1))
-    found = [View(made.memory, made.offset + k * (count + 1), (1,), (count,)) for k in range(2)]
-    return tuple(found[-len(view.shape) :])
+    return [View(made.memory, made.offset + k * (count + 1), (1,), (count,)) for k in range(2)]
 
 
 def emit_flatnonzero(body: Any, op: Call, a: Any) -> Any:

@@ -338,13 +338,18 @@ class Body:
                     raise UnsupportedOp("a branch on an array")
                 self.guard(op, made)
             return made
-        if known is None or op.guard:
+        if known is None or (op.guard and info(fn).name not in ("getitem", "item")):
             raise UnsupportedOp(callable_name(fn))
         if info(fn).name not in _OF_KNOWN_INTS:
             if _is_integer(op.val) and info(fn).name not in (*MOVES, *OF_PLACES):
                 raise UnsupportedOp(f"{callable_name(fn)} of integers")
             args = [self.operand(x) if isinstance(x, KnownInts) else x for x in args]
-        return self.emitted(known, op, args)
+        made = self.emitted(known, op, args)
+        if op.guard:
+            if not isinstance(made, Scalar) or not isinstance(op.val, (bool, np.bool_)):
+                raise UnsupportedOp("a branch on an item that is no bool")
+            self.guard(op, made)
+        return made
 
     def emitted(self, emitter: Callable[..., Any], op: Call, args: Sequence[Any]) -> Any:
         """Return the value of a call by its emitter, which takes the same arguments."""
