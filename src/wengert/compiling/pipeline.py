@@ -24,6 +24,7 @@ from wengert.compiling.loops.while_loops import fold_counters
 from wengert.compiling.memory_layout import answer_layout
 from wengert.compiling.native.stencil_fusion import fuse_stencils
 from wengert.compiling.placement import may_retain_arguments
+from wengert.compiling.plain_keys import with_plain_keys
 from wengert.compiling.rules.applying import apply_rules
 from wengert.compiling.rules.rewriting import EXACT, RULES
 from wengert.compiling.scalar_specialisation import with_floats
@@ -110,6 +111,7 @@ class Pass(NamedTuple):
 LOWERING = [
     Pass("memory layout", lambda tape, to: answer_layout(tape, to.answered)),
     Pass("windows", lambda tape, _: with_parts(tape)),
+    Pass("keys", lambda tape, _: with_plain_keys(tape)),
     Pass("lower derivatives", lambda tape, to: lower_derivatives(tape, to.loops), counts_guards=True),
     Pass("free loops and marks", lambda tape, to: make_loops_free(tape, to.loops), counts_guards=True),
     Pass("counters", lambda tape, _: fold_counters(tape)),

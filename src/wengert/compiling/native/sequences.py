@@ -178,7 +178,7 @@ def with_places(body: Any, key: Any, recorded: Any) -> Any:
         return key
     if not all([type(part) in (int, slice) for k, part in enumerate(parts) if k != at]):
         raise UnsupportedOp("indexing by this mask")
-    if type(then[at]) is np.ndarray:  # a constant
+    if type(then[at]) is np.ndarray and then[at].ndim:  # a constant
         return (*parts[:at], *map(KnownInts, then[at].nonzero()), *parts[at + 1 :])
     view, count = body.view(parts[at]), int(np.count_nonzero(value_of(then[at])))
     if len(view.shape) == 2 and count:
