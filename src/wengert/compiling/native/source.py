@@ -58,7 +58,7 @@ from wengert.values.specs import is_int_array
 SLOW_ELEMENTS = 1 << 11  # of sin and the like; above, NumPy's vector code is faster than a call for each
 PER_OTHER_ELEMENT = 16  # ratio of other elements to these above which native code is faster all the same
 NESTS_IN_LINE = 8  # above, nests go into functions of their own
-MOST_OPS = 8000  # compile time grows with them, by about a millisecond for each
+MOST_OPS = 16000  # compile time grows with them, by about a millisecond for each
 
 
 class TapeProgram:
