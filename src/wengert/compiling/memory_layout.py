@@ -31,7 +31,7 @@ def answer_layout(tape: Any, answered: Counter[Any]) -> Any:
     if not decided:
         return tape
     answered.update(count_guards(decided))
-    given = _inputs_of(decided)
+    given = _arguments_behind(decided)
     new = TapeRewriter(tape)
     inputs = [op for op in ops if isinstance(op, Input)]
     for op in inputs:
@@ -73,7 +73,7 @@ def _is_layout_known(op: Call) -> bool:
     return not isinstance(op.fn, Variable) and (only_computes(op.fn) or root in _ROOTS)
 
 
-def _inputs_of(ops: Iterable[Call]) -> set[Op | None]:
+def _arguments_behind(ops: Iterable[Call]) -> set[Op | None]:
     """Return the arrays among the arguments from which the operands of these ops are computed."""
     found, todo = set[Op | None](), [v.op for op in ops for v in op.references()]
     while todo:

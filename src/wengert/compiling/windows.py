@@ -20,7 +20,7 @@ from wengert.values.identity_set import Functions
 
 _FLAT = Functions(np.ravel, np.ndarray.ravel)
 _WRITES = Functions(functional.setlens, functional.addlens)
-_STORES = Functions(functional.setitem, functional.additem)
+_KEYED_WRITES = Functions(functional.setitem, functional.additem)
 
 
 class Part(NamedTuple):
@@ -44,7 +44,7 @@ def with_parts(tape: Any) -> Any:
                 part = part_of(value_of(op.args[0]), *op.args[1:4])
                 parts.update({} if part is None else {op: part})
             is_flat = op.fn in _FLAT and len(op.args) == 1 and not op.kwargs
-            if is_flat or (is_of_vector and (op.fn in _WRITES or op.fn in _STORES)):
+            if is_flat or (is_of_vector and (op.fn in _WRITES or op.fn in _KEYED_WRITES)):
                 vectors.add(op)
     if not parts:
         return tape
