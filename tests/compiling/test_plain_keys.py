@@ -13,12 +13,15 @@ from wengert.compiling.plain_keys import plain_key, with_plain_keys
 E = np.random.default_rng(4).normal(size=(6, 4))
 
 
+WEIGHTS = np.arange(4.0)
+
+
 def all_but_one(e: np.ndarray) -> Any:
     x, total = np.sin(e), 0.0
     for k in range(12):
         others = [j for j in range(6) if j != k % 6]
         x[others] = x[others] * 0.9 + 0.1 * e[k % 6]
-        total = total + np.sum(x[others, 1] ** 2) + np.sum(x[[True, False, True] * 2] * e[:4])
+        total = total + np.sum(x[others] ** 2 * WEIGHTS) + np.sum(x[[True, False, True] * 2] * e[:4])
     return total
 
 

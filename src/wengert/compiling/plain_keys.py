@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.tape_rewriter import TapeRewriter
+from wengert.compiling.tape_rewriter import TapeRewriter, inputs_first
 from wengert.tape.liveness import is_store
 from wengert.tape.ops import Call, Variable, value_of
 from wengert.values.keys import key_parts
@@ -20,7 +20,7 @@ from wengert.values.keys import key_parts
 def with_plain_keys(tape: Any) -> Any:
     """Return the tape with the keys of all reads and stores in plain form; the tape itself if they are."""
     new, changed = TapeRewriter(tape), False
-    for op in tape:
+    for op in inputs_first(tape):
         keyed = isinstance(op, Call) and (op.fn is operator.getitem or is_store(op)) and not op.kwargs
         if not keyed or len(op.args) < 2 or type(value_of(op.args[0])) is not np.ndarray:
             new.push(op)

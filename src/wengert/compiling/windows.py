@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiling.tape_rewriter import TapeRewriter
+from wengert.compiling.tape_rewriter import TapeRewriter, inputs_first
 from wengert.tape.ops import Call, Op, Variable, value_of
 from wengert.values import functional
 from wengert.values.identity_set import Functions
@@ -34,7 +34,7 @@ class Part(NamedTuple):
 
 def with_parts(tape: Any) -> Any:
     """Return the tape with reads and writes of parts in place of those of windows."""
-    ops = list(tape)
+    ops = inputs_first(tape)
     vectors: set[Op | None] = set()
     parts: dict[Op, Part] = {}
     for op in ops:
