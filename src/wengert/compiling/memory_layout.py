@@ -19,7 +19,11 @@ from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.needed import only_computes
 from wengert.tape.ops import Call, Constant, Input, Op, Variable
 
-_ROOTS = ("numpy", "scipy", "wengert_rules")  # whose functions lay out their results by the strides of arguments alone
+_LAID_OUT_BY_STRIDES = (
+    "numpy",
+    "scipy",
+    "wengert_rules",
+)  # whose functions lay out their results by the strides of arguments alone
 
 
 def answer_layout(tape: Any, answered: Counter[Any]) -> Any:
@@ -70,7 +74,7 @@ def _undecided(ops: Iterable[Op]) -> set[Op | None]:
 def _is_layout_known(op: Call) -> bool:
     """Whether a function lays out its result by the strides of its arguments alone."""
     root = (getattr(op.fn, "__module__", None) or "").partition(".")[0]
-    return not isinstance(op.fn, Variable) and (only_computes(op.fn) or root in _ROOTS)
+    return not isinstance(op.fn, Variable) and (only_computes(op.fn) or root in _LAID_OUT_BY_STRIDES)
 
 
 def _arguments_behind(ops: Iterable[Call]) -> set[Op | None]:

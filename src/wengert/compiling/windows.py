@@ -18,12 +18,12 @@ from wengert.tape.ops import Call, Op, Variable, value_of
 from wengert.values import functional
 from wengert.values.identity_set import Functions
 
-_FLAT = Functions(np.ravel, np.ndarray.ravel)
-_WRITES = Functions(functional.setlens, functional.addlens)
+_FLATTENING = Functions(np.ravel, np.ndarray.ravel)
+_WINDOW_WRITES = Functions(functional.setlens, functional.addlens)
 _KEYED_WRITES = Functions(functional.setitem, functional.additem)
 
 
-class Part(NamedTuple):
+class WindowPart(NamedTuple):
     """The part `key` of a vector in the shape `dense`; a window has its axes in the order `axes`, and the `shape`."""
 
     dense: tuple[int, ...]
@@ -36,19 +36,19 @@ def with_parts(tape: Any) -> Any:
     """Return the tape with reads and writes of parts in place of those of windows."""
     ops = inputs_first(tape)
     vectors: set[Op | None] = set()
-    parts: dict[Op, Part] = {}
+    parts: dict[Op, WindowPart] = {}
     for op in ops:
         if isinstance(op, Call) and not op.guard:
             is_of_vector = bool(op.args) and type(op.args[0]) is Variable and op.args[0].op in vectors
             if is_of_vector and op.fn in functional.WINDOWED:
                 part = part_of(value_of(op.args[0]), *op.args[1:4])
                 parts.update({} if part is None else {op: part})
-            is_flat = op.fn in _FLAT and len(op.args) == 1 and not op.kwargs
-            if is_flat or (is_of_vector and (op.fn in _WRITES or op.fn in _KEYED_WRITES)):
+            is_flat = op.fn in _FLATTENING and len(op.args) == 1 and not op.kwargs
+            if is_flat or (is_of_vector and (op.fn in _WINDOW_WRITES or op.fn in _KEYED_WRITES)):
                 vectors.add(op)
     if not parts:
         return tape
-    new = _Writer(tape)
+    new = _PartWriter(tape)
     for op in ops:
         if op in parts:
             new.push_part(op, parts[op])
@@ -57,7 +57,7 @@ def with_parts(tape: Any) -> Any:
     return new.finished()
 
 
-def part_of(x: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Part | None:
+def part_of(x: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> WindowPart | None:
     """Return the part of a vector that a window shows; None if it is no part of a dense array."""
     size = x.dtype.itemsize
     kept = sorted([k for k, n in enumerate(shape) if n != 1], key=lambda k: -strides[k])
@@ -74,17 +74,17 @@ def part_of(x: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...
         if first + count > n:
             return None
         key.append(slice(first, first + count))
-    return Part(tuple(dense), tuple(key), (*map(kept.index, sorted(kept)), len(kept)), shape)
+    return WindowPart(tuple(dense), tuple(key), (*map(kept.index, sorted(kept)), len(kept)), shape)
 
 
-class _Writer(TapeRewriter):
+class _PartWriter(TapeRewriter):
     """Writes a tape with parts."""
 
-    def push_part(self, op: Any, part: Part) -> None:
+    def push_part(self, op: Any, part: WindowPart) -> None:
         """Append the calls that read or write a part."""
         x, *_ = map(self.value, op.args)
         dense = self.push_call(op, np.reshape, x, part.dense)
-        if op.fn not in _WRITES:
+        if op.fn not in _WINDOW_WRITES:
             found = self.push_call(op, operator.getitem, dense, part.key)
             turned = self.push_call(op, np.transpose, found, part.axes)
             self.table[op] = self.push_call(op, np.reshape, turned, part.shape)

@@ -19,7 +19,7 @@ from wengert.values.callables import TOLD_APART
 Rules = Mapping[Any, Iterable[Callable[..., Any]]]
 
 FLOAT = np.dtype(np.float64)
-MOST_BYTES = 2**16
+MOST_BYTES_COMPARED = 2**16
 """So large are the constant arrays, at most, that are compared by their bits; larger ones are equal to themselves."""
 
 
@@ -175,7 +175,7 @@ def equality_key(tree: Any) -> Any:
         return tree
     if isinstance(tree, (float, complex, np.generic)):
         return kind, np.asarray(tree).tobytes()
-    if kind is np.ndarray and tree.nbytes <= MOST_BYTES:  # as each iteration makes its own np.eye(3)
+    if kind is np.ndarray and tree.nbytes <= MOST_BYTES_COMPARED:  # as each iteration makes its own np.eye(3)
         return kind, tree.dtype, tree.shape, tree.strides, tree.tobytes()
     if isinstance(tree, (tuple, list)):
         return (kind, *map(equality_key, tree))
