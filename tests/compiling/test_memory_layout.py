@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiling.windows import part_of
+from wengert.compiling.windows import shown_part
 
 R = np.random.default_rng(8)
 X, W = R.normal(size=(3, 4)), R.normal(size=(3, 4))
@@ -76,7 +76,7 @@ def test_a_window_is_the_part_that_it_shows():
     for _ in range(200):
         base = np.arange(120.0).reshape(R.permutation([2, 3, 4, 5]))
         view = base.transpose(R.permutation(4))[1:, :, 1:3, R.integers(2) :]
-        part = part_of(base.ravel(), view.ctypes.data - base.ctypes.data, view.shape, view.strides)
+        part = shown_part(base.ravel(), view.ctypes.data - base.ctypes.data, view.shape, view.strides)
         if part is not None:
             shown = base.ravel().reshape(part.dense)[part.key].transpose(part.axes).reshape(part.shape)
             np.testing.assert_array_equal(shown, view)

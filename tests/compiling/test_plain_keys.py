@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiling.plain_keys import plain_key, with_plain_keys
+from wengert.compiling.plain_keys import with_arrays, with_plain_keys
 
 E = np.random.default_rng(4).normal(size=(6, 4))
 
@@ -57,6 +57,6 @@ def test_no_store_at_false_is_left() -> None:
 
 def test_only_lists_of_indices_change() -> None:
     for key in (1, slice(2), (slice(None), 3), [], [1, True], ([[0], [1]],), np.array([1]), None):
-        assert plain_key(key) is key
-    np.testing.assert_array_equal(plain_key([3, 1]), np.array([3, 1]))
-    assert plain_key((slice(2), [True, False]))[1].dtype == bool
+        assert with_arrays(key) is key
+    np.testing.assert_array_equal(with_arrays([3, 1]), np.array([3, 1]))
+    assert with_arrays((slice(2), [True, False]))[1].dtype == bool

@@ -19,11 +19,8 @@ from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.needed import only_computes
 from wengert.tape.ops import Call, Constant, Input, Op, Variable
 
-_LAID_OUT_BY_STRIDES = (
-    "numpy",
-    "scipy",
-    "wengert_rules",
-)  # whose functions lay out their results by the strides of arguments alone
+_LAID_OUT_BY_STRIDES = ("numpy", "scipy", "wengert_rules")
+"""The packages whose functions lay out their results by the strides of arguments alone."""
 
 
 def answer_layout(tape: Any, answered: Counter[Any]) -> Any:

@@ -30,7 +30,7 @@ from wengert.compiling.rules.rewriting import EXACT, RULES
 from wengert.compiling.scalar_specialisation import with_floats
 from wengert.compiling.split_columns import split_into_columns
 from wengert.compiling.views import copy_late_views
-from wengert.compiling.windows import with_parts
+from wengert.compiling.windows import without_windows
 from wengert.tape.loops import Loop, with_bodies
 from wengert.tape.ops import Call
 from wengert.tape.tape import verify
@@ -110,7 +110,7 @@ class Pass(NamedTuple):
 
 LOWERING = [
     Pass("memory layout", lambda tape, to: answer_layout(tape, to.answered)),
-    Pass("windows", lambda tape, _: with_parts(tape)),
+    Pass("windows", lambda tape, _: without_windows(tape)),
     Pass("keys", lambda tape, _: with_plain_keys(tape)),
     Pass("lower derivatives", lambda tape, to: lower_derivatives(tape, to.loops), counts_guards=True),
     Pass("free loops and marks", lambda tape, to: make_loops_free(tape, to.loops), counts_guards=True),

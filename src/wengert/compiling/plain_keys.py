@@ -20,12 +20,13 @@ from wengert.values.keys import key_parts
 def with_plain_keys(tape: Any) -> Any:
     """Return the tape with the keys of all reads and stores in plain form; the tape itself if they are."""
     new, changed = TapeRewriter(tape), False
-    for op in inputs_first(tape):
+    ops: list[Any] = inputs_first(tape)
+    for op in ops:
         keyed = isinstance(op, Call) and (op.fn is operator.getitem or is_store(op)) and not op.kwargs
         if not keyed or len(op.args) < 2 or type(value_of(op.args[0])) is not np.ndarray:
             new.push(op)
             continue
-        key = plain_key(op.args[1])
+        key = with_arrays(op.args[1])
         if is_store(op) and _is_one_bool(key) and not key and isinstance(op.args[0], Variable):
             new.table[op], changed = new.value(op.args[0]), True
             continue
@@ -39,7 +40,7 @@ def with_plain_keys(tape: Any) -> Any:
     return new.finished() if changed else tape
 
 
-def plain_key(key: Any) -> Any:
+def with_arrays(key: Any) -> Any:
     """Return a key in which arrays replace lists of integers or bools; the key itself if there are none."""
     parts = key_parts(key)
     if not any([_is_list_of_numbers(part) for part in parts]):

@@ -32,7 +32,7 @@ class WindowPart(NamedTuple):
     shape: tuple[int, ...]
 
 
-def with_parts(tape: Any) -> Any:
+def without_windows(tape: Any) -> Any:
     """Return the tape with reads and writes of parts in place of those of windows."""
     ops = inputs_first(tape)
     vectors: set[Op | None] = set()
@@ -41,7 +41,7 @@ def with_parts(tape: Any) -> Any:
         if isinstance(op, Call) and not op.guard:
             is_of_vector = bool(op.args) and type(op.args[0]) is Variable and op.args[0].op in vectors
             if is_of_vector and op.fn in functional.WINDOWED:
-                part = part_of(value_of(op.args[0]), *op.args[1:4])
+                part = shown_part(value_of(op.args[0]), *op.args[1:4])
                 parts.update({} if part is None else {op: part})
             is_flat = op.fn in _FLATTENING and len(op.args) == 1 and not op.kwargs
             if is_flat or (is_of_vector and (op.fn in _WINDOW_WRITES or op.fn in _KEYED_WRITES)):
@@ -57,7 +57,7 @@ def with_parts(tape: Any) -> Any:
     return new.finished()
 
 
-def part_of(x: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> WindowPart | None:
+def shown_part(x: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> WindowPart | None:
     """Return the part of a vector that a window shows; None if it is no part of a dense array."""
     size = x.dtype.itemsize
     kept = sorted([k for k, n in enumerate(shape) if n != 1], key=lambda k: -strides[k])
