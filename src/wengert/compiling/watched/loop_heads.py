@@ -125,7 +125,6 @@ class Heads:
         """Enter a loop; return the iterator that a `for` uses, None for other loops."""
         self.loops.pop((id(frame), head.number), None)  # of an earlier frame with this id
         if head.fills < 0 and not self._is_gathered(frame, head):
-            self.loops.pop((id(frame), head.number), None)  # of an earlier frame at this address
             return iterator[0] if iterator else None
         loop = LoopRun(len(self.reads.recording.entries), _key_of_loop(frame, head))
         self.retyped.begin = self.retyped.begin or loop.begin
