@@ -651,3 +651,28 @@ def test_what_is_read_after_runs_that_write_nothing_is_what_others_write(f):
         np.testing.assert_allclose(p_bar, expected_bar, rtol=1e-10, atol=1e-12)
     if f is not with_views:
         assert sum(map(len, compiled._entries.values())) == 1
+
+
+def marched(p):
+    total = 0.0
+    for k in range(10):
+        t, across, along = 0.0, np.sin(0.1 * k), np.cos(0.1 * k)
+        for _ in range(40):
+            d = np.sqrt((t * across - p[0]) ** 2 + (t * along - 3.0) ** 2) - p[1]
+            if d < 1e-3:
+                break
+            t = t + d
+            if t > 8.0:
+                break
+        total += t * (k + p[2])
+    return total
+
+
+def test_loops_that_end_on_either_of_two_conditions():
+    gradient = wg.value_and_grad(marched)
+    compiled = wg.compile(gradient, native=False)
+    for p in np.array([[0.5, 1.0, 0.8], [0.4, 1.2, 0.7], [1.5, 0.7, 0.1], [0.5, 0.2, 0.2]]):
+        value, p_bar = compiled(p)
+        expected, expected_bar = gradient(p)
+        assert value == pytest.approx(expected, rel=1e-12)
+        np.testing.assert_allclose(p_bar, expected_bar, rtol=1e-9, atol=1e-10)

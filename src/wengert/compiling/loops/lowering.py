@@ -188,7 +188,8 @@ def _merge_equal(tape: Any, constants: list[int]) -> None:
     Loops that may become free need them apart: each is the first value of a variable.
     """
     first: dict[Any, Variable] = {}
-    inputs = [tape.inputs[k] for k in constants]
+    given = tape.inputs
+    inputs = [given[k] for k in constants]
     same = {v.op: first.setdefault(constant_key(value_of(v)), v) for v in inputs}
     for op in tape if len(first) < len(inputs) else ():
         op.rewrite(lambda v: same.get(v.op, v))

@@ -158,9 +158,13 @@ class TreeBuilder(RecordedRuns):
         return PathEnd(False, [self.link(rows, ops) for ops in columns], rows[-1].variables)
 
     def exit_end(self, rows: list[Iteration]) -> PathEnd:
-        """Return the end of last iterations, after the last step; its outputs are the values that are read later."""
-        if len(rows) < len(self.cuts):
-            raise Irregular(rows[0])
+        """Return the end of last iterations, after the last step; its outputs are the values that are read later.
+
+        Raise Irregular for the fewer ones if some runs end here, and others elsewhere.
+        """
+        others = [runs[-1] for runs in self.iterations if runs[-1] not in {*rows}]
+        if others:
+            raise Irregular(*min(rows, others, key=len))
         return self.last_end(rows)
 
     def exhausted_end(self) -> PathEnd:

@@ -187,7 +187,8 @@ def _found_loops(
         runs = waiting.pop()
         those = drop_unread_variables(find_while_loops(ops, place, runs, last, traces, constants))
         rest = [heads for heads in runs if not any([heads[0] <= one.start <= heads[-1] for one in those])]
-        waiting += _separated(ops, rest) if len(runs) > 1 else []
+        if rest and len(runs) > 1:
+            waiting += [rest] if those else _separated(ops, rest)
         try:
             for those_alike in _runs_of_one_shape(those):
                 loop = BranchingLoop(those_alike, max(map(len, runs)), held)
