@@ -668,11 +668,73 @@ def marched(p):
     return total
 
 
-def test_loops_that_end_on_either_of_two_conditions():
-    gradient = wg.value_and_grad(marched)
+def swapped_in_between(p):
+    total = 0.0
+    for k in range(8):
+        u, w, n = p[k], 1.0, 0
+        while True:
+            u = 0.7 * u + 0.1 * p[k + 1]
+            if u < 0.3:
+                break
+            u, w = w, u
+            n = n + 1
+            if n > 4:
+                break
+        total = total + u * 2.0 + w * k + n
+    return total
+
+
+def computed_in_between(p):
+    total = 0.0
+    for k in range(8):
+        x, y = p[k], 0.0
+        for _ in range(10):
+            x = x * 0.8
+            if x < 0.4:
+                break
+            y = y + x * p[k + 1]
+            if y > 0.9:
+                break
+        total += x * y
+    return total
+
+
+def flagged(p):
+    total = 0.0
+    for k in range(8):
+        x, hit = p[k], False
+        for _ in range(10):
+            x = x * 0.8
+            if x < 0.4:
+                hit = True
+                break
+            if x * p[k + 1] > 0.9:
+                break
+        total += 3.0 * x if hit else -x
+    return total
+
+
+def inserted(p):
+    v, total = p.copy(), 0.0
+    for k in range(1, len(v)):
+        held, i = v[k], k - 1
+        while i >= 0 and v[i] > held:
+            v[i + 1] = v[i]
+            i -= 1
+        v[i + 1] = held
+        total += v[0] * k
+    return total + v @ np.arange(float(len(v)))
+
+
+@pytest.mark.parametrize("f", [marched, swapped_in_between, computed_in_between, flagged, inserted])
+def test_an_inner_loop_may_end_at_several_places(f):
+    gradient = wg.value_and_grad(f)
     compiled = wg.compile(gradient, native=False)
-    for p in np.array([[0.5, 1.0, 0.8], [0.4, 1.2, 0.7], [1.5, 0.7, 0.1], [0.5, 0.2, 0.2]]):
+    for seed, scale in enumerate([2.0, 1.0, 0.5, 1.0]):
+        p = scale * np.random.default_rng(seed).uniform(0.3, 1.3, 10)
         value, p_bar = compiled(p)
         expected, expected_bar = gradient(p)
         assert value == pytest.approx(expected, rel=1e-12)
         np.testing.assert_allclose(p_bar, expected_bar, rtol=1e-9, atol=1e-10)
+    if f is computed_in_between:
+        assert [len(entries) for entries in compiled._entries.values()] == [1]

@@ -69,7 +69,9 @@ class BranchingLoop:
         if self.exit is not None:
             self.begun = {GOES_ON: Variable(Input(True)), **self.begun}
             for k, op in enumerate(one.results):
-                self.results.append(self.holder(self.exit.outputs[k]) or ExitValue(k))
+                sources = {end.outputs[k] for end in ends_of(one.tree) if end.exits}
+                holder = self.holder(sources.pop()) if len(sources) == 1 else None
+                self.results.append(holder or ExitValue(k))
                 if type(self.results[k]) is ExitValue:
                     self.begun[self.results[k]] = input_like(op)
         wanted = [*self.begun]

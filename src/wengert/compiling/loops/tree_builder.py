@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Collection
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from wengert.compiling.loops.branch_tree import (
 from wengert.compiling.loops.lifted_integers import may_be_floats
 from wengert.compiling.loops.loop_iterations import Irregular, Iteration, Joining, RecordedRuns, UnconfirmedError
 from wengert.compiling.loops.periodicity import call_signature, constant_key
+from wengert.compiling.watched.marks import Join
 from wengert.tape.ops import Call, Constant, Op, Variable, sequence_like
 from wengert.values import functional
 from wengert.values.identity_set import Functions
@@ -43,6 +44,19 @@ def _takes_list(op: Any) -> bool:
     """Whether a call makes an array of the numbers or arrays in a list."""
     known = isinstance(op, Call) and op.fn in _OF_LISTS and not op.kwargs and len(op.args) == 1
     return known and isinstance(op.args[0], list | tuple)
+
+
+class Exit(NamedTuple):
+    """An end that exits, beside others: the `key` of the mark that follows it at once, and the last iterations.
+
+    `variables` are those of each run at the mark, `links` their sources: None for one from before the loop.
+    """
+
+    key: Any
+    rows: list[Iteration]
+    variables: list[list[Op]]
+    links: list[Any]
+    end: PathEnd
 
 
 class TreeBuilder(RecordedRuns):
@@ -61,6 +75,7 @@ class TreeBuilder(RecordedRuns):
         self.joins: list[Joining] = []  # those before the current step
         self.constants: dict[tuple[Any, ...], tuple[Op, ...]] = {}  # floats that differ between runs
         self.ends: list[PathEnd] = []  # of all paths, once these are known
+        self.exits: list[Exit] = []  # the ends that exit, if they are several
         self.stops = [-1] * len(self.cuts)
         self.results: list[list[Op]] = []
 
@@ -83,6 +98,7 @@ class TreeBuilder(RecordedRuns):
         if grows and (not is_exhausted or self.number_link is not None):
             return []  # the length of a list depends on the number of iterations
         tree = self.fork([row for rows in self.iterations for row in (rows[:-1] if is_exhausted else rows)])
+        self.unite_exits()
         self.ends = [end for end in ends_of(tree) if type(end) is PathEnd and not end.exits]
         exhausted = self.exhausted_end() if is_exhausted else None
         self.check_integers(tree, exhausted)
@@ -160,12 +176,64 @@ class TreeBuilder(RecordedRuns):
     def exit_end(self, rows: list[Iteration]) -> PathEnd:
         """Return the end of last iterations, after the last step; its outputs are the values that are read later.
 
-        Raise Irregular for the fewer ones if some runs end here, and others elsewhere.
+        If other runs end elsewhere, raise Irregular for the fewer ones, unless the program goes on alike.
         """
+        end = self.last_end(rows)
         others = [runs[-1] for runs in self.iterations if runs[-1] not in {*rows}]
         if others:
-            raise Irregular(*min(rows, others, key=len))
-        return self.last_end(rows)
+            found = self.exit_of(rows, end)
+            if found is None or found.key != (self.exits or [found])[0].key:
+                raise Irregular(*min(rows, others, key=len))
+            self.exits.append(found)
+        return end
+
+    def exit_of(self, rows: list[Iteration], end: PathEnd) -> Exit | None:
+        """Return how these runs go on at the mark that follows the loop at once; None if there is no such mark."""
+        keys, variables = set[Any](), list[list[Op]]()
+        for row in rows:
+            calls = (op for op in self.ops[self.stops[row.run] :] if isinstance(op, Call))
+            loop = self.ops[self.heads[row.run][0]].fn.loop  # type: ignore[attr-defined]
+            mark: Any = next((op for op in calls if getattr(op.fn, "loop", None) is not loop), None)
+            if mark is None or type(mark.fn) is not Join:
+                return None
+            keys.add((mark.fn.loop.key, mark.fn.key))
+            variables.append([v.op for v in mark.references()])
+        shown = [{*held}.issuperset(self.results[row.run]) for row, held in zip(rows, variables, strict=True)]
+        if len(keys) > 1 or not all(shown):
+            return None
+        try:
+            links = [self.source_after(rows, [*ops]) for ops in zip(*variables, strict=True)]
+        except Irregular:
+            return None
+        return Exit(keys.pop(), rows, variables, links, end)
+
+    def source_after(self, rows: list[Iteration], ops: list[Op]) -> Link | None:
+        """Return the source of a variable after the loop; None if it is one from before the loop in all runs."""
+        pairs = [*zip(rows, ops, strict=True)]
+        if all([op not in row.variables and self.is_before(op, row.run) for row, op in pairs]):
+            return None
+        return self.link(rows, ops, is_read_later=True)
+
+    def unite_exits(self) -> None:
+        """Have all ends that exit give the same outputs: the variables that are read later, each with its sources."""
+        if not self.exits:
+            return
+        read = {
+            k
+            for found in self.exits
+            for row, held in zip(found.rows, found.variables, strict=True)
+            for k, op in enumerate(held)
+            if op in self.results[row.run]
+        }
+        columns = {tuple([found.links[k] for found in self.exits]): k for k in sorted(read)}
+        for n, found in enumerate(self.exits):
+            for row, held in zip(found.rows, found.variables, strict=True):
+                results = [held[k] for k in columns.values()]
+                is_one = all([results.count(op) == 1 for op in self.results[row.run]])
+                if not is_one or any([None in sources for sources in columns]):
+                    raise Irregular(*min(self.exits, key=lambda found: len(found.rows)).rows)
+                self.results[row.run] = results
+            found.end.outputs[:] = [sources[n] for sources in columns]
 
     def exhausted_end(self) -> PathEnd:
         """Return the end of a `for` after its last iteration."""
