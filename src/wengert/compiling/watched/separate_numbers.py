@@ -31,10 +31,11 @@ def separate(heads: Any, frame: types.FrameType, head: LoopHead, loop: LoopRun, 
         return set()
     recording, retyped, made = heads.reads.recording, heads.retyped, set[int | None]()
     takes_all = is_first and any([not other.is_over for other, _ in heads.loops.values() if other is not loop])
-    slots = {name: slot_of(recording, frame.f_locals[name]) for name in head.live & frame.f_locals.keys()}
+    held = dict(frame.f_locals)
+    slots = {name: slot_of(recording, held[name]) for name in head.live & held.keys()}
     seen = loop.counters.union([slot for name, slot in slots.items() if name not in head.set])
     for name in sorted(head.set & slots.keys() - {*frame.f_code.co_cellvars}):
-        slot, value, step = slots[name], frame.f_locals[name], None
+        slot, value, step = slots[name], held[name], None
         if type(value) is SymbolicInt and slot in seen:
             step = record_integer_call(operator.pos, value)
         elif type(value) in FLOATS and slot not in heads.integers | {None} and (takes_all or slot in seen):
