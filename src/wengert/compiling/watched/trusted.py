@@ -84,9 +84,11 @@ def is_unwatched_class(t: Any) -> bool:
 
 def _is_called_by_itself(name: str, raw: Any) -> bool:
     """Whether Python calls a class attribute without a call in the code: a special method or a property."""
-    if name in ("__init__", "__module__", "__doc__", "__dict__", "__weakref__", "__qualname__", "__annotations__"):
+    is_descriptor = hasattr(type(raw), "__get__")
+    if name in ("__init__", "__dict__", "__weakref__", "__annotate__", "__annotate_func__"):
         return False
-    return name.startswith("__") or (hasattr(type(raw), "__get__") and type(raw) is not types.FunctionType)
+    is_special = name.startswith("__") and (is_descriptor or callable(raw))
+    return is_special or (is_descriptor and type(raw) is not types.FunctionType)
 
 
 def is_tensor_function(t: Any) -> bool:
