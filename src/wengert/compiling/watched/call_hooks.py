@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import functools
 import inspect
 import sys
@@ -60,6 +61,7 @@ from wengert.recording.slots import holds_traced, slot_of
 from wengert.recording.trace_state import is_born
 from wengert.rulebook.registry import rules
 from wengert.values.callables import callable_name
+from wengert.values.codes import original
 from wengert.values.frames import user_frame
 from wengert.values.identity_set import Functions
 from wengert.values.names import home_of
@@ -198,11 +200,19 @@ def _watched_locals(f: Any, reads: Reads) -> Callable[[], dict[str, Any]]:
     """
     frame: Any = user_frame(sys._getframe())
     is_own = frame.f_code.co_flags & inspect.CO_OPTIMIZED and not frame.f_code.co_freevars
-    if not is_own or id(frame) in reads.frames:
+    is_once = sys.version_info >= (3, 13) or _calls_locals_once(original(frame.f_code) or frame.f_code)
+    if not (is_own and is_once) or id(frame) in reads.frames:
         reads.give_up("it calls locals twice, or where some names are from outside")
         return f
     reads.frames[id(frame)] = frame
     return lambda: {**sys._getframe(1).f_locals}
+
+
+def _calls_locals_once(code: types.CodeType) -> bool:
+    """Whether code calls `locals` at one place, and has no loop."""
+    steps = [*dis.get_instructions(code)]
+    is_loop = any(["JUMP_BACKWARD" in step.opname for step in steps])
+    return not is_loop and [step.argval for step in steps].count("locals") == 1
 
 
 def _watched_dispatch(f: types.FunctionType, reads: Reads) -> Callable[[type], Any]:
