@@ -519,6 +519,13 @@ def test_variables_that_are_equal_when_a_loop_ends_are_told_apart(f):
     assert all([len(entry.tape) < 120 for entries in compiled._entries.values() for entry in entries])
 
 
+def assert_same_gradient(compiled, f, p, rel, rtol, atol):
+    value, p_bar = compiled(p)
+    expected, expected_bar = wg.value_and_grad(f)(p)
+    assert value == pytest.approx(expected, rel=rel)
+    np.testing.assert_allclose(p_bar, expected_bar, rtol=rtol, atol=atol)
+
+
 def pair_energy(p):
     x, energy = np.cumsum(p.reshape(-1, 2), axis=0), 0
     for i in range(len(x)):
@@ -560,10 +567,7 @@ def test_floats_that_a_run_keeps_or_two_variables_share_are_told_apart(f):
     compiled = wg.compile(wg.value_and_grad(f), native=False)
     for seed in range(4):
         p = np.random.default_rng(seed).uniform(0.3, 1.0, 12)
-        value, p_bar = compiled(p)
-        expected, expected_bar = wg.value_and_grad(f)(p)
-        assert value == pytest.approx(expected, rel=1e-13)
-        np.testing.assert_allclose(p_bar, expected_bar, rtol=1e-10, atol=1e-12)
+        assert_same_gradient(compiled, f, p, 1e-13, 1e-10, 1e-12)
     if f is not bracketed:  # whose result is a constant between two values of `high`
         wg.check_grads(f, p)
     (entries,) = compiled._entries.values()
@@ -589,10 +593,7 @@ def test_a_loop_that_finds_an_index_rolls_with_the_one_around_it():
     compiled = wg.compile(wg.value_and_grad(nearest_centres), native=False)
     for seed in range(3):
         p = np.random.default_rng(seed).uniform(0.3, 1.0, 40)
-        value, p_bar = compiled(p)
-        expected, expected_bar = wg.value_and_grad(nearest_centres)(p)
-        assert value == pytest.approx(expected, rel=1e-13)
-        np.testing.assert_allclose(p_bar, expected_bar, rtol=1e-10, atol=1e-12)
+        assert_same_gradient(compiled, nearest_centres, p, 1e-13, 1e-10, 1e-12)
     wg.check_grads(nearest_centres, p)
     ((entry,),) = compiled._entries.values()
     assert len(entry.tape) < 60
@@ -645,10 +646,7 @@ def test_what_is_read_after_runs_that_write_nothing_is_what_others_write(f):
     for seed, sign in enumerate([1.0, 0.0, -1.0, 0.0, 0.0]):
         p = np.random.default_rng(seed).normal(size=24)
         p = sign * np.abs(p) if sign else p
-        value, p_bar = compiled(p)
-        expected, expected_bar = wg.value_and_grad(f)(p)
-        assert value == pytest.approx(expected, rel=1e-12)
-        np.testing.assert_allclose(p_bar, expected_bar, rtol=1e-10, atol=1e-12)
+        assert_same_gradient(compiled, f, p, 1e-12, 1e-10, 1e-12)
     if f is not with_views:
         assert sum(map(len, compiled._entries.values())) == 1
 
@@ -728,13 +726,9 @@ def inserted(p):
 
 @pytest.mark.parametrize("f", [marched, swapped_in_between, computed_in_between, flagged, inserted])
 def test_an_inner_loop_may_end_at_several_places(f):
-    gradient = wg.value_and_grad(f)
-    compiled = wg.compile(gradient, native=False)
+    compiled = wg.compile(wg.value_and_grad(f), native=False)
     for seed, scale in enumerate([2.0, 1.0, 0.5, 1.0]):
         p = scale * np.random.default_rng(seed).uniform(0.3, 1.3, 10)
-        value, p_bar = compiled(p)
-        expected, expected_bar = gradient(p)
-        assert value == pytest.approx(expected, rel=1e-12)
-        np.testing.assert_allclose(p_bar, expected_bar, rtol=1e-9, atol=1e-10)
+        assert_same_gradient(compiled, f, p, 1e-12, 1e-9, 1e-10)
     if f is computed_in_between:
         assert [len(entries) for entries in compiled._entries.values()] == [1]

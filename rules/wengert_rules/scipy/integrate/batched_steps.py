@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -168,22 +168,22 @@ class BatchProblem(Sealed):
 
     def pull(self, y_bar: Any, *args: Any, axes: Axes) -> Any:
         """Return the cotangents of `pulled`. Errors: NotNativeError."""
-        solved, bars = self.solution(args, axes and axes[1:]), np.asarray(y_bar, float)
-        bars = bars if axes and axes[0] else bars[None]
-        if len(solved.values) > len(bars):
-            bars = np.repeat(bars, len(solved.values), axis=0)
-        found = np.concatenate([LinearExamples(self.f, part).pull(bars[rows] if rows else bars)
-                                for part, rows in self._parts(solved, 1)])  # fmt: skip
-        return found if axes else found[0]
+        return self._along_steps(LinearExamples.pull, y_bar, args, axes, lambda bars: 1)
 
     def push(self, dots: Any, *args: Any, axes: Axes) -> Any:
         """Return the tangents of `pushed`. Errors: NotNativeError."""
-        solved, dots = self.solution(args, axes and axes[1:]), np.asarray(dots, float)
-        dots = dots if axes and axes[0] else dots[None]
-        if len(solved.values) > len(dots):
-            dots = np.repeat(dots, len(solved.values), axis=0)
-        found = np.concatenate([LinearExamples(self.f, part).push(dots[rows] if rows else dots)
-                                for part, rows in self._parts(solved, dots.shape[1])])  # fmt: skip
+        return self._along_steps(LinearExamples.push, dots, args, axes, lambda dots: dots.shape[1])
+
+    def _along_steps(
+        self, method: Callable[..., Any], given: Any, args: Sequence[Any], axes: Axes, directions: Callable[..., int]
+    ) -> Any:
+        """Return what a method of LinearExamples gives for a row for each problem. Errors: NotNativeError."""
+        solved, given = self.solution(args, axes and axes[1:]), np.asarray(given, float)
+        given = given if axes and axes[0] else given[None]
+        if len(solved.values) > len(given):
+            given = np.repeat(given, len(solved.values), axis=0)
+        found = np.concatenate([method(LinearExamples(self.f, part), given[rows] if rows else given)
+                                for part, rows in self._parts(solved, directions(given))])  # fmt: skip
         return found if axes else found[0]
 
     def _parts(self, solved: SolvedExamples, directions: int) -> Any:

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.loops.periodicity import constant_key
+from wengert.compiling.watched.choices import choose, tell
 from wengert.compiling.watched.filled_lists import FilledLists
 from wengert.compiling.watched.lifting import (
     LIFTABLE,
-    Choice,
     FilledList,
     Lifts,
     LoopKey,
@@ -45,19 +45,13 @@ from wengert.compiling.watched.marks import Head, Join, LoopRun, LoopState, Mark
 from wengert.compiling.watched.records import ItemIndex
 from wengert.compiling.watched.retyped_floats import RetypedFloats, keeps_float
 from wengert.compiling.watched.separate_numbers import separate
-from wengert.compiling.watched.symbolic_ints import (
-    float_of,
-    lift_constant,
-    record_integer_call,
-    refuse_counter,
-)
+from wengert.compiling.watched.symbolic_ints import float_of, lift_constant, record_integer_call, refuse_counter
 from wengert.compiling.watched.symbolic_iterators import (
     SYMBOLIC_ITERATORS,
     column_reader,
     may_be_symbolic,
     symbolic_iterator,
 )
-from wengert.compiling.watched.watchable import ATOMS
 from wengert.hooks.code_swap import HOOKS
 from wengert.hooks.items import gathered
 from wengert.recording.primitives import Primitive, ruled
@@ -76,8 +70,6 @@ FEW_LEFT, MOST_EARLY = 8, 5
 """A trace begins again for a loop with more iterations left than this, and after at most so many."""
 MOST_DEPTH = 16
 """How far from its end a counter may index a list that grows."""
-MOST_CHOICES = 8
-"""How many constants may stand at a place of a loop's state before it is none of a few choices."""
 MOST_FORMS = 20
 """The largest number of earlier states of a loop with which one is compared."""
 
@@ -172,7 +164,7 @@ class Heads:
             lifted |= separate(self, frame, head, loop, is_first=before is None)
             if self.reads.swapped.are_changed(self.reads.recording):
                 raise IncomparableError("the content of a container from outside the function")
-            chosen = self.choose(frame, self.lifts.get(loop.key, {}))
+            chosen = choose(self, frame, self.lifts.get(loop.key, {}))
             state = StateWalk(self).state(frame, head, iterator, loop, chosen)
             self.retyped.carried.update(state.slots)
         except IncomparableError as unknown:
@@ -200,7 +192,7 @@ class Heads:
         is_over = loop.is_over = left == 0 and head.is_for
         if is_over:
             self.indexed = {key: found for key, found in self.indexed.items() if found[1] is not loop}
-        self.tell({place: made for place, made in chosen.items() if not (is_over and is_past(head, place))})
+        tell({place: made for place, made in chosen.items() if not (is_over and is_past(head, place))})
 
     def begin_statement(self, frame: types.FrameType, head: LoopHead, site: Site | None) -> None:
         """Record that paths may join here, if there was a test since the last statement."""
@@ -298,33 +290,6 @@ class Heads:
                     if self.lists.fill(part_at(f.f_locals.get(name), place.path[:k]), [loop], kind):
                         break
         return alone
-
-    def choose(self, frame: types.FrameType, kinds: dict[Place, type]) -> dict[Place, Any]:
-        """Return, for each place of a choice, the number of the constant that stands there, as the tape computes it."""
-        found: dict[Place, Any] = {}
-        frames = [*frames_of(frame)] if Choice in kinds.values() else []
-        for place in sorted([place for place, kind in kinds.items() if kind is Choice]):
-            depth, function, name = place.variable
-            f = frames[depth] if depth < len(frames) else frame
-            if f.f_code.co_name != function or name not in f.f_locals:
-                continue
-            value = part_at(f.f_locals[name], place.path)
-            known = self.choices.setdefault(place, [])
-            number = next((k for k, x in enumerate(known) if _is_same_choice(x, value)), len(known))
-            if number == MOST_CHOICES or slot_of(self.reads.recording, value) is not None:
-                continue
-            known += [value] * (number == len(known))
-            key = place, number
-            if key not in self.constants:
-                self.constants[key] = lift_constant(self.reads.recording, float(number))
-            found[place] = record_call(ruled(operator.add), (self.constants[key], 0.0), {})  # a step of its branch
-        return found
-
-    def tell(self, chosen: dict[Place, Any]) -> None:
-        """Record tests that tell which constants stand at the places of choices."""
-        for made in chosen.values():
-            for k in range(int(made) + 1):
-                record_call(ruled(operator.gt), (made, float(k)), {})
 
     def item(self, container: list[Any] | tuple[Any, ...], key: Any) -> Any:
         """Return the item of a list or tuple at a symbolic integer, read from a table of all items.
@@ -486,11 +451,6 @@ class Heads:
         """Whether a loop is within another one, or contains one."""
         others = [other for other, _ in self.loops.values() if other is not loop]
         return any([other.begin >= loop.begin or not other.is_over for other in others])
-
-
-def _is_same_choice(a: Any, b: Any) -> bool:
-    """Whether two constants are one to the code: the same thing, or equal ones that are compared by their values."""
-    return a is b or (type(a) is type(b) and type(a) in (*ATOMS, np.bool_) and bool(a == b))
 
 
 def _has_test(entries: Iterable[Any]) -> bool:

@@ -75,7 +75,7 @@ class RetypedFloats(dict[int, Any]):
                 self._retype_extremum(slot, entry)
             if entry is None or self.floats.isdisjoint(entry[2]) or entry[4] or not info(entry[0].fn).arity:
                 continue
-            slots, number = (*entry[2], *[None] * (len(entry[3]) - len(entry[2]))), entry[1]
+            slots, number = _slots_of_args(entry), entry[1]
             if type(number) in (float, bool):
                 number = _computed(entry[0].fn, [*map(self.get, slots, entry[3])])
             elif type(entry[0].fn) is np.ufunc or not all(map(self._is_float, slots, entry[3])):
@@ -88,8 +88,7 @@ class RetypedFloats(dict[int, Any]):
 
     def _retype_extremum(self, slot: int, entry: Any) -> None:
         """Note the smaller or larger of floats and np.float64: in another call, one of the other type may be it."""
-        slots = (*entry[2], *[None] * (len(entry[3]) - len(entry[2])))
-        pairs = [(self.get(k, value), k) for k, value in zip(slots, entry[3], strict=True)]
+        pairs = [(self.get(k, value), k) for k, value in zip(_slots_of_args(entry), entry[3], strict=True)]
         if {type(value) for value, _ in pairs} == FLOATS and slot not in self.floats:
             constants = [(value, k) for value, k in pairs if type(value) is float]
             self.firsts[slot] = {value if k is None else 0.0 for value, k in constants}
@@ -166,6 +165,11 @@ class RetypedFloats(dict[int, Any]):
                 and {type(v.op.val) for v in op.references()} <= {float, int}
             ):
                 op.val = bool(op.val)
+
+
+def _slots_of_args(entry: Any) -> tuple[Any, ...]:
+    """Return the slot of each argument of an entry, None for a constant."""
+    return (*entry[2], *[None] * (len(entry[3]) - len(entry[2])))
 
 
 def _with_value(entry: Any, value: Any) -> Any:

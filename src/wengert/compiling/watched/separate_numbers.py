@@ -24,8 +24,7 @@ def separate(heads: Any, frame: types.FrameType, head: LoopHead, loop: LoopRun, 
     """Record a step for each number that a variable shares with another one, or with the counter of the loop.
 
     These are variables that the loop sets; return the slots of the steps. At the first head of an inner loop, record
-    one for each float. Only a trace with lifts may do so: another one could not be ended where the code compares floats
-    by `is`.
+    one for each float. A trace without lifts has no such steps: it could not end where code compares floats by `is`.
     """
     if not heads.lifts or heads.compares_identity:
         return set()
