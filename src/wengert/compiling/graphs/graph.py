@@ -20,7 +20,7 @@ Rules = Mapping[Any, Iterable[Callable[..., Any]]]
 
 FLOAT = np.dtype(np.float64)
 MOST_BYTES_COMPARED = 2**16
-"""So large are the constant arrays, at most, that are compared by their bits; larger ones are equal to themselves."""
+"""The size of the largest constant arrays that are compared by their bits; larger ones are compared by identity."""
 
 
 class ValueSpec(NamedTuple):

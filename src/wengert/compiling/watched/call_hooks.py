@@ -202,7 +202,7 @@ def _watched_locals(f: Any, reads: Reads) -> Callable[[], dict[str, Any]]:
     is_own = frame.f_code.co_flags & inspect.CO_OPTIMIZED and not frame.f_code.co_freevars
     is_once = sys.version_info >= (3, 13) or _calls_locals_once(original(frame.f_code) or frame.f_code)
     if not (is_own and is_once) or id(frame) in reads.frames:
-        reads.give_up("it calls locals twice, or where some names are from outside")
+        reads.give_up("it calls locals twice, in a function with a loop, or where some names are from outside")
         return f
     reads.frames[id(frame)] = frame
     return lambda: {**sys._getframe(1).f_locals}

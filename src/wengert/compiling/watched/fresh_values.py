@@ -43,7 +43,7 @@ def watched_fresh_maker(f: Any, reads: Reads) -> Callable[..., Any]:
                 object.__setattr__(made, name, getattr(found, name))
         else:
             made = _Datetime(*found.__reduce_ex__(4)[1])
-        reads.recording.texts[id(made)] = made  # C code that gets it is refused
+        reads.recording.texts[id(made)] = made  # the trace refuses to pass it to C code
         return reads.note_made(made, found)
 
     return call
@@ -76,7 +76,7 @@ _Datetime, _UUID = _class_for(datetime.datetime), _class_for(uuid.UUID)
 
 
 def watched_type(f: type, reads: Reads) -> Callable[..., type]:
-    """Return the replacement of `type`: a stand-in is of the class that it stands for."""
+    """Return the replacement of `type`, which returns `datetime` or `UUID` for a stand-in."""
     resolved = resolve(f, STATE.site)
 
     def call(*args: Any, **words: Any) -> type:

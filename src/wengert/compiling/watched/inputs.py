@@ -109,7 +109,7 @@ class Inputs(Guards):
             self.add_guard(f"{accessor} is {known}")
             return value
         t = type(value)
-        if t in ProxyTypes:  # what it stands for may be gone
+        if t in ProxyTypes:  # its object may be gone
             self.give_up("it reads a weak proxy", accessor)
             return value
         if value is vars(builtins):  # `eval` puts it into the dictionary of names
