@@ -10,6 +10,7 @@ import collections
 import contextlib
 import io
 import logging
+import string
 import sys
 import time
 import types
@@ -844,7 +845,7 @@ def test_the_level_of_a_logger(caplog: pytest.LogCaptureFixture) -> None:
     assert log.level == logging.WARNING
 
 
-class OwnFilter(logging.Filter):
+class OwnFormatter(string.Formatter):
     """A class of the user's with a base in the standard library that has no special methods."""
 
     def __init__(self):
@@ -852,7 +853,7 @@ class OwnFilter(logging.Filter):
 
 
 def test_an_attribute_of_an_object_with_a_base_in_the_standard_library() -> None:
-    own = OwnFilter()
+    own = OwnFormatter()
     g = wg.compile(lambda x: x * own.scale, strict=True)
     assert g(2.0) == 4.0
     own.scale = 3.0
