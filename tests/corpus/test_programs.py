@@ -44,6 +44,7 @@ def test_value_and_side_effects(program: Program, capsys: pytest.CaptureFixture[
     assert capsys.readouterr().out == printed
 
 
+@pytest.mark.whole
 @each
 def test_gradient(program: Program) -> None:
     _, found = gradient(program)

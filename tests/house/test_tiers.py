@@ -30,7 +30,8 @@ def of_tier(function: Callable[..., Any]) -> list[Case]:
     cases = cases_of(function)
     assert cases is not None
     _, seconds = Times().of(Path(function.__code__.co_filename), function.__name__)
-    share = min(CAPS["default"] / seconds, 1.0)
+    is_whole = "whole" in {mark.name for mark in getattr(function, "pytestmark", [])}
+    share = 1.0 if is_whole else min(CAPS["default"] / seconds, 1.0)
     return cases if share == 1.0 else chosen(cases, share, f" {function.__name__}", True)
 
 
