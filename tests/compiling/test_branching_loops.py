@@ -364,6 +364,25 @@ def test_a_loop_until_a_condition_keeps_no_rows_that_are_cheap_to_compute_again(
     assert compiled.source().count("[0.0] *") == 2
 
 
+def test_an_inner_range_may_end_before_it_begins():
+    def f(x):
+        row, i = np.sin(x), 0
+        while i < len(x):
+            i += 1
+            if x[i - 1] > 0.0 or row[0] > 0.9:
+                for _ in range(i + 1, len(x)):
+                    row[0] = math.sin(row[0] + x[i - 1])
+                row[1] += x[i - 1]
+        return np.sum(row)
+
+    compiled, rng = wg.compile(wg.grad(f), strict=True, native=False), np.random.default_rng(0)
+    for _ in range(4):
+        x = rng.normal(size=9)
+        np.testing.assert_allclose(compiled(x), wg.grad(f)(x), rtol=1e-12)
+        assert compiled(x)[3] == pytest.approx(difference(f, x, 3), rel=1e-6)
+    assert ", 1 trace" in compiled.explain().splitlines()[0]
+
+
 def test_a_number_may_be_constant_in_the_first_run_of_an_inner_loop_alone():
     def f(x):
         total = 0.0 * x

@@ -202,7 +202,7 @@ class BranchingLoop:
     def number(self, code: BodyCode, run: WhileLoop) -> Any:
         """Return the number of iterations of a run, without those before its first head."""
         op: Any = run.op_of(run.number)
-        number, before = self.outside(code, op), int(op.val) - run.max_count  # type: ignore[operator]
+        number, before = self.outside(code, op), max(int(op.val), 0) - run.max_count  # type: ignore[operator]
         return code.call(whole, operator.sub, number, float(before)) if before else number
 
     def counter_after(self, code: BodyCode, x: Any, run: WhileLoop) -> Op:
