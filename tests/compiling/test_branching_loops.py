@@ -383,6 +383,26 @@ def test_an_inner_range_may_end_before_it_begins():
     assert ", 1 trace" in compiled.explain().splitlines()[0]
 
 
+def test_a_shared_body_computes_indices_from_the_counter_of_its_own_run():
+    """The code of a run read x[5], as the last run did, where it should read x[1]."""
+
+    def f(x):
+        c, m = x[0], x * 1.0
+        for i in range(1, 6):
+            for _ in range(6):
+                if x[-1] < x[i % 6] * 0.5:
+                    c = 0.6 * math.sin(c * x[1])
+                m[4] = x[1] * 0.0
+        return c * 1.3
+
+    compiled = wg.compile(wg.value_and_grad(f), native=False)
+    for x in ([0.5, -1.0, 0.3, -1.1, 0.2, -0.4], [0.4, 0.9, 0.3, 0.5, 0.2, -0.4], [0.5, 1.0, 0.3, 0.9, 0.2, 0.4]):
+        x = np.array(x)
+        value, gradient = compiled(x)
+        assert value == pytest.approx(f(x), rel=1e-12)
+        assert gradient[1] == pytest.approx(difference(f, x, 1), rel=1e-5, abs=1e-12)
+
+
 def test_a_number_may_be_constant_in_the_first_run_of_an_inner_loop_alone():
     def f(x):
         total = 0.0 * x

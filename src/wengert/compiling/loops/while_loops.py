@@ -5,6 +5,7 @@ All other loops keep the number of iterations that was recorded, see `rolling.py
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import operator
 from bisect import bisect
@@ -23,7 +24,7 @@ from wengert.compiling.loops.periodicity import static_spec
 from wengert.compiling.tape_rewriter import TapeRewriter, inputs_first, tape_with_ops
 from wengert.compiling.watched.marks import Earlier, Head, Mark
 from wengert.tape.loops import Loop
-from wengert.tape.ops import Call, Constant, Op, Variable
+from wengert.tape.ops import Call, Constant, Op, Variable, with_variables
 from wengert.values import functional
 from wengert.values.identity_set import Functions
 
@@ -117,12 +118,19 @@ def fold_counters(tape: Any) -> Any:
         read = [v.op for v in op.references()]
         is_of_constants = all([type(v) is Constant or v in known for v in read])
         if isinstance(op, Call) and is_of_constants and (op.fn in _OF_COUNTERS or _continues(op, known)):
-            known[op] = int(op.val) if isinstance(op.val, np.integer) else op.val
+            with contextlib.suppress(ArithmeticError):  # in a branch that these constants do not take
+                known[op] = _computed(op, known)
         if op not in known or op is tape.result.op:
             if not known.keys().isdisjoint(read):
                 op.rewrite(lambda v: known.get(v.op, v))
             kept.append(op)
     return tape_with_ops(tape, kept) if known else tape
+
+
+def _computed(op: Call, known: dict[Any, Any]) -> Any:
+    """Return the value of a call on constants; in the body of a loop that recorded may be the one of another run."""
+    made = op.fn(*with_variables(op.args, lambda v: known.get(v.op, v.op.val)))
+    return int(made) if isinstance(made, np.integer) else made
 
 
 def _continues(op: Call, known: dict[Any, Any]) -> bool:
