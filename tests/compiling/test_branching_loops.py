@@ -403,6 +403,27 @@ def test_a_shared_body_computes_indices_from_the_counter_of_its_own_run():
         assert gradient[1] == pytest.approx(difference(f, x, 1), rel=1e-5, abs=1e-12)
 
 
+def test_a_trace_may_take_no_branch_that_changes_a_variable_read_later():
+    def f(x):
+        c, e, g, s = x[0], np.sum(x) * 0.1, x[2], x[1]
+        t = s
+        for v in x:
+            c = 0.6 * math.sin(c) + v
+            if c > 1.2:
+                e = e * 0.4 - c
+            elif c < -1.4:
+                g = c
+            if c < -1.0:
+                s, t = s * 2.0, t + s
+        return c * 1.3 - e + g * s + t
+
+    compiled = wg.compile(wg.grad(f), strict=True, native=False)
+    for scale in (0.1, 0.3, 0.6, 0.9, 1.2, 0.1, 0.5):
+        x = scale * np.random.default_rng(int(scale * 10)).normal(size=9)
+        assert compiled(x)[2] == pytest.approx(difference(f, x, 2), rel=1e-6)
+    assert ", 1 trace" in compiled.explain().splitlines()[0]
+
+
 def test_a_number_may_be_constant_in_the_first_run_of_an_inner_loop_alone():
     def f(x):
         total = 0.0 * x

@@ -23,13 +23,13 @@ from wengert.values.specs import FLOATS
 def separate(heads: Any, frame: types.FrameType, head: LoopHead, loop: LoopRun, is_first: bool) -> set[int | None]:
     """Record a step for each number that a variable shares with another one, or with the counter of the loop.
 
-    These are variables that the loop sets; return the slots of the steps. At the first head of an inner loop, record
-    one for each float. A trace without lifts has no such steps: it could not end where code compares floats by `is`.
+    These are variables that the loop sets; return the slots of the steps. At the first head, record one for each float,
+    which other runs may change. A trace without lifts has no such steps: it could not end where code compares floats by
+    `is`.
     """
     if not heads.lifts or heads.compares_identity:
         return set()
     recording, retyped, made = heads.reads.recording, heads.retyped, set[int | None]()
-    takes_all = is_first and any([not other.is_over for other, _ in heads.loops.values() if other is not loop])
     held = dict(frame.f_locals)
     slots = {name: slot_of(recording, held[name]) for name in head.live & held.keys()}
     seen = loop.counters.union([slot for name, slot in slots.items() if name not in head.set])
@@ -37,7 +37,7 @@ def separate(heads: Any, frame: types.FrameType, head: LoopHead, loop: LoopRun, 
         slot, value, step = slots[name], held[name], None
         if type(value) is SymbolicInt and slot in seen:
             step = record_integer_call(operator.pos, value)
-        elif type(value) in FLOATS and slot not in heads.integers | {None} and (takes_all or slot in seen):
+        elif type(value) in FLOATS and slot not in heads.integers | {None} and (is_first or slot in seen):
             step = record_call(ruled(operator.mul), (value, 1.0), {})
             if slot in retyped.firsts:
                 retyped.note(recording, len(recording.entries) - 1, retyped.firsts[slot])
