@@ -38,6 +38,7 @@ def with_users_rule(x):
     return scaled(x[0]) * x
 
 
+OPTIONS = {"pass through": {"strategy": "pass through"}, "plus": {"add": "plus"}}
 BEFORE: dict[str, Callable[[Any], Any]] = {"plain": lambda x: x * 1.5, "after a user's rule": with_users_rule}
 
 
@@ -68,12 +69,17 @@ def test_all_modes_agree_with_differences(name, key, before, times):
     f = direct(name, KEYS[key], BEFORE[before], times)
     expected = differences(f)
     size = np.max(np.abs(expected))
+    _, pullback = wg.vjp(f, X)
     ways = {
         "grad": wg.grad(f)(X),
         "checkpoint": wg.grad(wg.checkpoint(f))(X),
         "jvp": np.array([wg.jvp(f, (X,), (e,))[1] for e in np.eye(X.size)]),
         "jacfwd": wg.jacfwd(f)(X),
+        "pullback in a trace": expected + wg.grad(lambda seed: np.sum(pullback(seed)[0] * X))(1.0) - expected @ X,
     }
+    for strategy in ("pass through", "plus", "nans"):
+        with wg.debug_nans() if strategy == "nans" else wg.accumulation_options(**OPTIONS[strategy]):
+            ways[strategy] = wg.grad(f)(X)
     for mode, found in ways.items():
         np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7 * size, err_msg=mode)
 

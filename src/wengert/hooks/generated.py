@@ -43,7 +43,7 @@ from wengert.hooks.matching import match_class_pattern
 from wengert.hooks.operators import BINARY, COMPARISONS, INPLACE, UNARY, Binary
 from wengert.hooks.protocols import binary, compare, contains, inplace, not_, not_contains, truth, unary
 from wengert.hooks.search import note_made_text
-from wengert.hooks.short_writes import write_entry
+from wengert.hooks.short_writes import sign_of_sum, update_part, write_entry
 from wengert.recording.caches import compared
 from wengert.recording.decisions import made_text, raised
 from wengert.recording.identity import is_, is_not
@@ -102,8 +102,12 @@ def {name}(right, left, site):
 _INPLACE = """
 def {name}(right, left, site):
     if type(left) is ndarray:
+        operands = left, right
+        if ON_FLOATS and (recording := STATE.fast) is not None and left is recording.memory.update[0]:
+            if update_part(recording, PRIMITIVE, SIGN, fn, operands, left, right, site):
+                return left
         STATE.site = site
-        recording, operands = STATE.recording, (left, right)
+        recording = STATE.recording
         if recording is not None and PRIMITIVE and write_entry(recording, PRIMITIVE, fn, operands, left, operands):
             return left
         return slow(left, right)
@@ -193,6 +197,7 @@ def _globals(names: dict[str, Any]) -> dict[str, Any]:
         "NUMERIC": NUMERIC,
         "ndarray": np.ndarray,
         "record_two": record_two,
+        "update_part": update_part,
         "write_entry": write_entry,
         "CERTAIN": CERTAIN | {str, bytes},
         "MANY": MANY,
@@ -323,6 +328,12 @@ for _name, (_fn, _method) in UNARY.items():
 
 def bind_hooks() -> None:
     """Bind the hooks of operators to the current rules."""
+    item = primitive_of(operator.getitem)
+    ShortForms.item = None if item is None else item.bound(2, (True, False), ())
+    plus, minus = primitive_of(operator.add), primitive_of(operator.neg)
+    total = None if plus is None or plus.has_users_rule else primitive_of(additem)
+    ShortForms.negative = None if minus is None or minus.has_users_rule else minus
+    ShortForms.stores, ShortForms.sums = _forms_of_writes(primitive_of(setitem)), _forms_of_writes(total)
     for op in BINARY.values():
         primitive = primitive_of(op.fn)
         quick = primitive is not None and primitive.rule is not None and primitive.rule.kind == "partials"
@@ -331,6 +342,8 @@ def bind_hooks() -> None:
             namespace["SCALARS"] = SCALARS if quick else frozenset()
             namespace["NUMERIC"] = NUMERIC if primitive is not None and name == op.name else frozenset()
             namespace["PRIMITIVE"] = primitive
+            namespace["ON_FLOATS"] = primitive is not None and primitive.on_floats and ShortForms.sums is not None
+            namespace["SIGN"] = 0 if primitive is None else sign_of_sum(primitive)
             if quick and primitive is not None:
                 for label, mask in (
                     ("BOTH", (True, True)),
@@ -345,12 +358,6 @@ def bind_hooks() -> None:
         namespace["FLOATS"] = FLOATS if quick else frozenset()
         if quick and primitive is not None:
             namespace["ONE"] = primitive.scalar_bound((True,))
-    item = primitive_of(operator.getitem)
-    ShortForms.item = None if item is None else item.bound(2, (True, False), ())
-    plus, minus = primitive_of(operator.add), primitive_of(operator.neg)
-    total = None if plus is None or plus.has_users_rule else primitive_of(additem)
-    ShortForms.negative = None if minus is None or minus.has_users_rule else minus
-    ShortForms.stores, ShortForms.sums = _forms_of_writes(primitive_of(setitem)), _forms_of_writes(total)
 
 
 def _forms_of_writes(fn: Any) -> Any:

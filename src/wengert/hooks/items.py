@@ -41,12 +41,26 @@ from wengert.values.sites import Site, UpdatingSite
 from wengert.values.specs import CERTAIN, FLOATS, is_certain, spec_of
 
 _ITEMS = {list, tuple, dict, bytes, range}
+_ndarray, _float64 = np.ndarray, np.float64
 
 
 def get_item(key: Any, container: Any, site: Site | None) -> Any:
     """`container[key]`."""
     t = type(container)
-    if t in _ITEMS:
+    if t is _ndarray:
+        slot, kind = SHADOW.get(id(container)), type(key)
+        if OpenCounts.tapes and (recording := STATE.recording) is not None and recording.keep:
+            STATE.site = site
+            if slot_of_key(recording, key) is not None:
+                return _get_item_slowly(container, key)
+        if slot is None and t in C_ONLY_TYPES:
+            if id(key) not in SHADOW:
+                return container[key]
+        elif (recording := STATE.fast) is not None and (
+            kind is int or (kind is slice and has_plain_parts(key)) or _is_short(key)
+        ):
+            return _get_part(recording, container, key, slot, site)
+    elif t in _ITEMS:
         if OpenCounts.tapes:
             STATE.site = site
             guard_index(container, key)
@@ -65,17 +79,6 @@ def get_item(key: Any, container: Any, site: Site | None) -> Any:
             STATE.site = site
             found(container, key)
         return value
-    if t is np.ndarray:
-        slot = SHADOW.get(id(container))
-        if OpenCounts.tapes and (recording := STATE.recording) is not None and recording.keep:
-            STATE.site = site
-            if slot_of_key(recording, key) is not None:
-                return _get_item_slowly(container, key)
-        if slot is None and t in C_ONLY_TYPES:
-            if id(key) not in SHADOW:
-                return container[key]
-        elif (recording := STATE.fast) is not None and (type(key) is int or _is_short(key)):
-            return _get_part(recording, container, key, slot, site)
     STATE.site = site
     return _get_item_slowly(container, key)
 
@@ -87,7 +90,14 @@ def _get_part(recording: Recording, array: np.ndarray, key: Any, slot: int | Non
     storage = memory.storages.get(id(owner))
     if storage is not None and storage.slot is not None and not (OpenCounts.tapes or memory.lent):
         value = array[key]
-        if owner is not array or type(value) is not np.float64:
+        kind = type(value)
+        if kind is _ndarray and value.base is array is owner:
+            if type(site) is UpdatingSite:
+                memory.update = value, key, array.shape, array.shape, storage, storage.stamp
+            else:
+                storage.note_key(value, key, array.shape)
+            return value
+        if owner is not array or kind is not _float64:
             return _read_written(recording, storage, owner, array, key, value, site)
         slot = len(recording.entries)
         recording.entries.append((ShortForms.item, value, (storage.slot, None), (storage.spec, key), None, site))
@@ -118,7 +128,7 @@ def _read_written(
     kind, where = type(value), key
     if array is not owner:
         where = None if memory.lent.overwritten or storage.shows(array) else storage.key_within(array, key, owner)
-    if where is not None and kind is np.ndarray and value.base is owner:
+    if where is not None and kind is _ndarray and value.base is owner:
         if type(site) is UpdatingSite:
             memory.update = value, where, array.shape, owner.shape, storage, storage.stamp
         else:
@@ -224,19 +234,22 @@ def default_item(container: Any, key: Any) -> Any:
 def set_item(container: Any, key: Any, value: Any, site: Site | None) -> None:
     """`container[key] = value`."""
     t = type(container)
-    if t is np.ndarray and not OpenCounts.tapes:
+    if t is _ndarray and not OpenCounts.tapes:
         recording, kind = STATE.recording, type(value)
-        if recording is not None and (kind is np.ndarray or kind in FLOATS):
+        if recording is not None and (kind is _ndarray or kind in FLOATS):
             memory: Memory = recording.memory  # type: ignore[assignment]
-            update = memory.update
-            is_update = kind is np.ndarray and value is update[0] and container.shape == update[2]
-            if is_update and (value.base is not None or update[4] is None):
-                memory.update = NO_UPDATE
-                is_copy = value.base is None  # its store is recorded already; that of a view changes nothing
-                memory.unfinished += is_copy
-                container[key] = value
-                memory.unfinished -= is_copy
-                return
+            update: Any = memory.update
+            if kind is _ndarray and value is update[0] and container.shape == update[2]:
+                if value.base is not None:  # a view: nothing changes
+                    memory.update = NO_UPDATE
+                    container[key] = value
+                    return
+                if update[4] is None:  # its store is recorded already
+                    memory.update = NO_UPDATE
+                    memory.unfinished += 1
+                    container[key] = value
+                    memory.unfinished -= 1
+                    return
             if store_entry(memory, container, key, value, site):
                 return
         STATE.site = site

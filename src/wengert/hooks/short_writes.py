@@ -81,6 +81,93 @@ def store_entry(memory: Memory, array: np.ndarray, key: Any, value: Any, site: S
     return True
 
 
+def sign_of_sum(primitive: Primitive) -> int:
+    """Return 1 for an addition, -1 for a subtraction that can be recorded as one, and 0 for other calls on floats."""
+    sign = _SIGNS.get(primitive.fn, 0) if ShortForms.sums is not None and primitive.on_floats else 0
+    can_negate = ShortForms.negative is not None and not primitive.has_users_rule
+    return sign if sign == 1 or can_negate else 0
+
+
+def update_part(
+    recording: Recording,
+    primitive: Primitive,
+    sign: int,
+    fn: Callable[..., Any],
+    given: tuple[Any, ...],
+    part: np.ndarray,
+    operand: Any,
+    site: Site | None,
+) -> bool:
+    """Do `part op= operand` by `fn(*given)`, and record the call and the store of its result as one entry.
+
+    `part` is that of `memory.update`: a view, or a copy whose store into the array is recorded here. `sign` is
+    `sign_of_sum(primitive)`.
+    """
+    memory: Memory = recording.memory  # type: ignore[assignment]
+    _, key, shape_of_array, shape, storage, _ = memory.update
+    owner: Any = part.base
+    kind, entries = type(operand), recording.entries
+    is_copy = owner is None
+    if is_copy:
+        if not _is_new_copy(memory):
+            return False
+        owner = storage.owner()
+    elif owner.shape != shape or memory.storage_for_short_path(owner) is not storage:
+        return False
+    if kind is np.ndarray:
+        if operand.dtype is not _FLOAT64:
+            return False
+        kept, slot = spec_of(operand), memory.slot(operand)
+    elif kind in SCALARS:
+        kept, slot = operand, SHADOW.get(id(operand))
+    else:
+        return False
+    if recording.stream is not None or not part.size:
+        return False
+    op, threshold, old = ShortForms.sums[True, slot is not None], len(entries), None
+    if not sign:
+        if recording.inert or part.nbytes > WEAKLY_HELD_ABOVE or not memory.residuals_may_be_copies:
+            return False
+        bound = primitive.simple_bound((True, slot is not None))
+        if not bound.is_simple:
+            return False
+        op, threshold, (old, kept) = bound.on_part, threshold + 1, _operands_to_keep(memory, bound, part, operand, kept)
+    elif sign == -1 and slot is not None:
+        slot, threshold = _record_negative(recording, operand, kept, slot), threshold + 1
+    if memory.is_captured(owner) and part.flags.writeable:
+        saved = saved_region(threshold, part)
+        if is_copy:
+            saved[1:3] = owner, frozen(key)
+        memory.undo.append(saved)
+    memory.unfinished += 1
+    try:
+        fn(*given)
+    except Exception as error:
+        STATE.site = site
+        memory.ended_by(error)
+        raise
+    before, place = storage.slot, len(entries)
+    if sign:
+        entries.append((op, None, (before, None, slot), (storage.spec, key, kept), None, site))
+    else:
+        y = part.copy() if op.reads_y == "value" else None
+        entries.append((op, y, (before, None, before, slot), (storage.spec, key, old, kept), None, site))
+    SHADOW[id(owner)] = storage.slot = place
+    storage.stamp += 1
+    if is_copy:
+        memory.update = part, key, shape_of_array, shape, None, None
+    memory.captured_to = place + 1  # what the new entries read is captured
+    memory.unfinished -= 1
+    return True
+
+
+def _operands_to_keep(memory: Memory, bound: Bound, part: np.ndarray, operand: Any, spec: Any) -> tuple[Any, Any]:
+    """Return what the entry of `part op= operand` keeps of both; `spec` is the operand, or the Spec of an array."""
+    places = bound.residual_places
+    old = part.copy() if 0 in places else spec_of(part)
+    return old, memory.capture(operand) if 1 in places and type(operand) is np.ndarray else spec
+
+
 def sum_entry(recording: Recording, add: Callable[..., Any], array: np.ndarray, key: Any, value: Any) -> bool:
     """Do and record `add(array, key, value)`, which is `np.add.at`, on floats in a small array written before."""
     memory, sums, kept, slot = memory_of(recording), ShortForms.sums, value, SHADOW.get(id(value))
@@ -136,10 +223,16 @@ def write_entry(
     place = _place_of(memory, target) or _new_place(memory, target, args)
     if place is None:
         return False
-    if place[2] is not None and args[0] is target and recording.stream is None:
-        sign = _SIGNS.get(primitive.fn)
-        if sign == 1 or (sign and ShortForms.negative is not None and not primitive.has_users_rule):
-            _add_to_part(recording, place, fn, given, target, args[1], sign)
+    owner, storage, key, is_update, is_copy = place
+    sign = sign_of_sum(primitive) if key is not None and args[0] is target else 0
+    if sign and storage is not None:
+        if not is_copy:
+            shape = memory.update[2] if is_update else None
+            memory.update = target, key, shape, owner.shape, storage, storage.stamp
+        is_done = update_part(recording, primitive, sign, fn, given, target, args[1], STATE.site)
+        if not is_update:  # a view that other code may refer to, and may change
+            memory.update = NO_UPDATE
+        if is_done:
             return True
     return _write_at_place(recording, place, primitive, fn, given, target, args)
 
@@ -179,21 +272,6 @@ def _new_place(memory: Memory, target: np.ndarray, args: tuple[Any, ...]) -> _Pl
     key = storage.key_of(target, owner)
     is_traced = storage.slot is not None or any([a is not target and _slot_of(memory, a) is not None for a in args])
     return (owner, storage, key, False, False) if is_traced and key is not None else None
-
-
-def _add_to_part(
-    recording: Recording, place: Any, fn: Callable[..., Any], given: Any, target: np.ndarray, added: Any, sign: int
-) -> None:
-    """Do `target += added`, or `target -= added` for the sign -1, by `fn(*given)`; record it as a sum."""
-    memory: Memory = recording.memory  # type: ignore[assignment]
-    if type(added) is np.ndarray:
-        kept, slot = spec_of(added), memory.slot(added)
-    else:
-        kept, slot = added, SHADOW.get(id(added))
-    if sign == -1 and slot is not None:
-        slot = _record_negative(recording, added, kept, slot)
-    _log_and_run(memory, place, target, len(recording.entries), fn, given)
-    _append_write(memory, place, target, ShortForms.sums, kept, slot)
 
 
 def _write_at_place(

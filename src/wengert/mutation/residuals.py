@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.mutation.storage import Memory
 from wengert.recording.layout import views_or_copies
-from wengert.recording.primitives import INPUT, Bound, Primitive
+from wengert.recording.primitives import INPUT, Bound, PartUpdate, Primitive
 from wengert.recording.recording import STATE, Entry, Recording
 from wengert.recording.shadow import SHADOW
 from wengert.recording.user_pullbacks import RruleCall
@@ -36,7 +36,7 @@ def materialise(recording: Recording, start: int, end: int, written_only: bool, 
     try:
         for slot in range(end - 1, start - 1, -1):
             entry = recording.entries[slot]
-            if entry is None or not isinstance(entry[0], (Bound, Primitive, RruleCall)):
+            if entry is None or not isinstance(entry[0], (Bound, PartUpdate, Primitive, RruleCall)):
                 continue
             if entry[0] is INPUT and not constants_only:
                 continue

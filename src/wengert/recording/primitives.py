@@ -13,6 +13,7 @@ from wengert.recording.pullback_reads import OuterState
 from wengert.rulebook.registry import rules
 from wengert.rulebook.rule import MOST_ARGUMENTS, Carrier, Rule, Variant
 from wengert.values.functional import additem, getfield, setitem
+from wengert.values.lazy_attribute import computed_once
 from wengert.values.names import home_of, is_of_library, makes_new, runs_python, ufunc_of
 
 _HOW = ("nothing", "shape", "value")
@@ -253,6 +254,11 @@ class Bound:
             residuals.append(entry[1])
         return residuals
 
+    @computed_once
+    def on_part(self) -> PartUpdate:
+        """This form, on a part of an array, as the op of an entry."""
+        return PartUpdate(self)
+
     def with_outer_state(self, state: OuterState) -> Bound:
         """Return this form for one call whose rule must read everything outside its arguments as it is now."""
         made = self.in_general()
@@ -270,6 +276,20 @@ class Bound:
         made = copy.copy(self)
         made.is_simple, made.scatter = False, None
         return made
+
+
+class PartUpdate:
+    """The op of the entry of `a[key] op= v`: a call, of the form `bound`, whose result is stored into the array again.
+
+    The entry has the Spec of the array, the key, and what `bound` keeps of the part and of `v`; its value is the part.
+    """
+
+    is_simple, step, scatter, outer_state, kind = False, None, None, None, "call"
+    __slots__ = ("bound", "fn", "name", "reads_y", "residual_kinds", "rule")
+
+    def __init__(self, bound: Bound) -> None:
+        self.bound, self.fn, self.name, self.rule = bound, bound.fn, bound.name, bound.rule
+        self.reads_y, self.residual_kinds = bound.reads_y, ("shape", "static", *bound.residual_kinds)
 
 
 def _first_step(y_bar: Any, entry: Any, table: Any) -> None:

@@ -1,8 +1,9 @@
 """The recording: a list of entries, and the state needed to read it back.
 
-An entry is `(op, value, ins, args, kwargs, site)`. `op` is a Bound, an RruleCall or a CheckpointEntry; for inputs,
-constants and guards it is a Primitive. `ins` is aligned with `args`: a slot (an index into the list), None, or a tuple
-of these where the argument is a list or tuple. The tape, the reverse pass and nested levels all read this list.
+An entry is `(op, value, ins, args, kwargs, site)`. `op` is a Bound, a PartUpdate, an RruleCall or a CheckpointEntry;
+for inputs, constants and guards it is a Primitive. `ins` is aligned with `args`: a slot (an index in the list), None,
+or a tuple of these where the argument is a list or tuple. The tape, the reverse pass and nested levels all read this
+list.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,30 @@ def number_store(cotangents: Cotangents, slot: int, entry: Any) -> bool:
             owned.add(place)
     else:
         cotangents.add(place, whole, is_owned)
+    return True
+
+
+def number_update(cotangents: Cotangents, slot: int, entry: Any, simple_step: Callable[..., None]) -> bool:
+    """Step back through an update of a part as `number_store` does; `simple_step` does so through the call in it."""
+    op, y, ins, args, _, site = entry
+    table, owned, key, place, bound = cotangents.table, cotangents.owned, args[1], ins[0], op.bound
+    whole = table[slot]
+    if type(whole) is not np.ndarray or whole.dtype is not _DOUBLE or slot not in owned:
+        return False
+    part = whole[key]
+    is_view = part.base is not None and (part.base is whole or part.base is whole.base)
+    table[slot] = None
+    owned.discard(slot)
+    call = bound, y, (slot, ins[3]), (args[2], args[3]), None, site
+    (bound.array_step or simple_step)(cotangents, table, part.copy() if is_view else part, call)
+    part_bar = table[slot]  # its own slot stands for that of the part
+    table[slot] = None
+    whole[key] = 0.0 if part_bar is None else part_bar + 0.0  # as if added to zeros
+    if table[place] is None:
+        table[place] = whole
+        owned.add(place)
+    else:
+        cotangents.add(place, whole, True)
     return True
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.recording.primitives import Bound
+from wengert.recording.primitives import Bound, PartUpdate
 from wengert.recording.recording import Level, Recording, flat_slots
 from wengert.recording.user_pullbacks import RruleCall
 from wengert.reverse.accumulators import Cotangents, Seeds, TracedCotangents
@@ -47,7 +47,8 @@ def _count_contributions(recording: Recording, here: Level, seeds: Seeds) -> tup
             for s in flat_slots(entry[2]):
                 if s >= here.start and s in here.dependent:
                     uses[s] = uses.get(s, 0) + 1
-            if type(entry[0]) is Bound and (entry[0].scatter is not None or entry[0].fn is setitem):
+            op = entry[0]
+            if type(op) is PartUpdate or (type(op) is Bound and (op.scatter is not None or op.fn is setitem)):
                 buffered.add(entry[2][0])
     return uses, buffered
 

@@ -13,7 +13,7 @@ from wengert.errors import NoDerivativeError, RuleError, of_rule
 from wengert.mutation.residuals import materialise
 from wengert.recording.container_arguments import spread
 from wengert.recording.nans import check_step, first_bad
-from wengert.recording.primitives import INPUT, Bound
+from wengert.recording.primitives import INPUT, Bound, PartUpdate, ShortForms
 from wengert.recording.pullback_reads import note_outer_changes
 from wengert.recording.recording import STATE, Entry, Level, Recording, Traced, flat_slots
 from wengert.recording.subclasses import viewed_plain
@@ -21,7 +21,7 @@ from wengert.recording.user_pullbacks import RruleCall
 from wengert.recording.variables import splat
 from wengert.reverse.accumulators import EAGER, Cotangents, Seeds
 from wengert.reverse.checkpoint import CheckpointEntry
-from wengert.reverse.parts import field_step, number_read, number_store, store_step, sum_step
+from wengert.reverse.parts import field_step, number_read, number_store, number_update, store_step, sum_step
 from wengert.reverse.strategies import PassingCotangents, PassingTracedCotangents, choose_passed_slots
 from wengert.rulebook.array_steps import array_step
 from wengert.rulebook.runtime import own
@@ -156,8 +156,12 @@ def _walk_quickly(
                 table[slot] = None
                 (op.array_step or _simple_step)(cotangents, table, cotangent, entry)
             elif slot not in inputs:
-                at_key = _AT_A_KEY.get(op.fn) if quick and type(op) is Bound else None
-                if at_key is None or not at_key(cotangents, slot, entry):
+                if type(op) is PartUpdate:
+                    done_here = quick and number_update(cotangents, slot, entry, _simple_step)
+                else:
+                    at_key = _AT_A_KEY.get(op.fn) if quick and type(op) is Bound else None
+                    done_here = at_key is not None and at_key(cotangents, slot, entry)
+                if not done_here:
                     general_step(cotangents, slot, entry, depth)
             if drop_entries:
                 entries[slot] = None
@@ -265,6 +269,8 @@ def general_step(cotangents: Cotangents, slot: int, entry: Entry, depth: int) ->
         _custom_step(cotangents, cotangent, owned, op, y, ins, args, depth)
     elif type(op) is CheckpointEntry:
         op.step_back(cotangents, cotangent, _walk_stretch)
+    elif type(op) is PartUpdate:
+        _update_step(cotangents, slot, cotangent, owned, op.bound, y, ins, args)
     elif type(op) is not Bound or op.variant is None:
         return
     elif op.fn is getfield:
@@ -375,6 +381,24 @@ def _rule_step(cotangents: Cotangents, y_bar: Any, bound: Bound, y: Any, ins: An
     else:
         with state.restored(STATE.recording is not None, cotangents.owed):
             _derived_step(cotangents, y_bar, rule, variant, y, ins, primals, static, wanted)
+
+
+def _update_step(
+    cotangents: Cotangents, slot: int, y_bar: Any, owned: bool, bound: Bound, y: Any, ins: Any, args: Any
+) -> None:
+    """Step back through `x[key] op= value`: a store into `x`, a call, and a read of the part before.
+
+    The cotangent of the part is put in the entry's own slot, which is empty by now.
+    """
+    (place, _, _, value_slot), (_, key, part, value) = ins, args
+    part_bar = cotangents.project(cotangents.read(y_bar, key), part, True)
+    if place is not None:
+        cotangents.add(place, cotangents.clear(y_bar, owned, key), True)
+    form = bound if place is not None else bound.primitive.simple_bound((False, True))
+    _rule_step(cotangents, part_bar, form, y, (slot, value_slot), (part, value), None)
+    part_bar, _ = cotangents.take(slot)
+    if place is not None and part_bar is not None:
+        cotangents.scatter(ShortForms.item, place, part_bar, None, args[:2])
 
 
 def _derived_step(
