@@ -43,7 +43,7 @@ from wengert.hooks.matching import match_class_pattern
 from wengert.hooks.operators import BINARY, COMPARISONS, INPLACE, UNARY, Binary
 from wengert.hooks.protocols import binary, compare, contains, inplace, not_, not_contains, truth, unary
 from wengert.hooks.search import note_made_text
-from wengert.hooks.short_writes import sign_of_sum, update_part, write_entry
+from wengert.hooks.short_writes import sign_of_sum, update_entry, write_entry
 from wengert.recording.caches import compared
 from wengert.recording.decisions import made_text, raised
 from wengert.recording.identity import is_, is_not
@@ -102,11 +102,11 @@ def {name}(right, left, site):
 _INPLACE = """
 def {name}(right, left, site):
     if type(left) is ndarray:
-        operands = left, right
-        if ON_FLOATS and (recording := STATE.fast) is not None and left is recording.memory.update[0]:
-            if update_part(recording, PRIMITIVE, SIGN, fn, operands, left, right, site):
-                return left
-        STATE.site = site
+        STATE.site, operands = site, (left, right)
+        if ON_FLOATS and (recording := STATE.fast) is not None:
+            if left.base is None or left is recording.memory.update[0]:
+                if update_entry(recording, PRIMITIVE, SIGN, fn, operands, left, right):
+                    return left
         recording = STATE.recording
         if recording is not None and PRIMITIVE and write_entry(recording, PRIMITIVE, fn, operands, left, operands):
             return left
@@ -197,7 +197,7 @@ def _globals(names: dict[str, Any]) -> dict[str, Any]:
         "NUMERIC": NUMERIC,
         "ndarray": np.ndarray,
         "record_two": record_two,
-        "update_part": update_part,
+        "update_entry": update_entry,
         "write_entry": write_entry,
         "CERTAIN": CERTAIN | {str, bytes},
         "MANY": MANY,

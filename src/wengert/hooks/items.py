@@ -35,10 +35,10 @@ from wengert.recording.record import record_call
 from wengert.recording.recording import C_ONLY_TYPES, MOST_SEARCHED, STATE, OpenCounts, Recording, users_line
 from wengert.recording.shadow import SHADOW, WEAKLY_HELD_ABOVE, weak
 from wengert.values.data_classes import READS
-from wengert.values.keys import has_known_parts, has_plain_parts
+from wengert.values.keys import PLAIN_BOUNDS, has_known_parts, has_plain_parts
 from wengert.values.names import home_of, lookup
 from wengert.values.sites import Site, UpdatingSite
-from wengert.values.specs import CERTAIN, FLOATS, is_certain, spec_of
+from wengert.values.specs import CERTAIN, FLOATS, Spec, is_certain, spec_of
 
 _ITEMS = {list, tuple, dict, bytes, range}
 _ndarray, _float64 = np.ndarray, np.float64
@@ -56,9 +56,7 @@ def get_item(key: Any, container: Any, site: Site | None) -> Any:
         if slot is None and t in C_ONLY_TYPES:
             if id(key) not in SHADOW:
                 return container[key]
-        elif (recording := STATE.fast) is not None and (
-            kind is int or (kind is slice and has_plain_parts(key)) or _is_short(key)
-        ):
+        elif (recording := STATE.fast) is not None and (kind is int or _is_short(key)):
             return _get_part(recording, container, key, slot, site)
     elif t in _ITEMS:
         if OpenCounts.tapes:
@@ -106,12 +104,14 @@ def _get_part(recording: Recording, array: np.ndarray, key: Any, slot: int | Non
     if memory.holds_objects and array.dtype.char in "OV":
         STATE.site = site
         return _get_item_slowly(array, key)
-    is_plain = type(owner) is np.ndarray and owner.base is None and not memory.fields
+    is_plain = type(owner) is _ndarray and owner.base is None and not memory.fields
     if storage is not None or (memory.storages and not is_plain):
         STATE.site = site
         slot = memory.slot(array)
     value = array[key]
-    return value if slot is None else _record_item(recording, array, key, value, slot, site)
+    if slot is None:
+        return value
+    return _record_item(recording, array, key, value, slot, site, storage is None and is_plain)
 
 
 def _read_written(
@@ -150,31 +150,44 @@ def _read_written(
     return value
 
 
-def _record_item(recording: Recording, array: np.ndarray, key: Any, value: Any, slot: int, site: Site | None) -> Any:
-    """Record that `array[key]`, by an untraced key, is `value`, and return it; the array is at this slot."""
+def _record_item(
+    recording: Recording, array: np.ndarray, key: Any, value: Any, slot: int, site: Site | None, is_apart: bool = False
+) -> Any:
+    """Record that `array[key]`, by an untraced key, is `value`, and return it; the array is at this slot.
+
+    `is_apart`: the array's memory is NumPy's, and was not written.
+    """
     memory: Memory = recording.memory  # type: ignore[assignment]
-    kind = type(value)
-    base = value.base if kind is np.ndarray else None
+    entries, kind = recording.entries, type(value)
+    base = value.base if kind is _ndarray else None
     is_odd = base is not array and base is not array.base if base is not None else kind not in _RECORDED
-    if is_odd or array.dtype.kind not in "fc" or recording.inert:
+    spec = None if is_odd or recording.inert else recording.specs.get(slot) or _first_spec(recording, array, slot)
+    if spec is None:
         STATE.site = site
         return record_call(require_primitive(operator.getitem), (array, key), {})
-    spec = recording.specs.get(slot)
-    if spec is None:
-        spec = recording.specs[slot] = spec_of(array)
-    kept_key = memory.capture(key) if kind is np.ndarray and base is None else key
-    is_large = kind is np.ndarray and value.nbytes > WEAKLY_HELD_ABOVE and not recording.keeps_results
-    kept, entries = weak(value) if is_large else value, recording.entries
+    kept, kept_key = value, key
+    if kind is _ndarray:
+        if base is None:
+            kept_key = memory.capture(key)
+        if value.nbytes > WEAKLY_HELD_ABOVE and not recording.keeps_results:
+            kept = weak(value)
     new_slot = len(entries)
     entries.append((ShortForms.item, kept, (slot, None), (array if recording.keep else spec, kept_key), None, site))
     SHADOW[id(value)] = new_slot
     if base is not None:
-        plain = type(base) is np.ndarray and base.base is None and not memory.fields  # it owns the memory
-        if memory.storages and (not plain or id(base) in memory.storages):
-            memory.add_view(value, new_slot)
+        if not is_apart and memory.storages:
+            plain = type(base) is _ndarray and base.base is None and not memory.fields  # it owns the memory
+            if not plain or id(base) in memory.storages:
+                memory.add_view(value, new_slot)
         if memory.lent and memory.lent.shows(array):
             memory.lent.note(value)
     return value
+
+
+def _first_spec(recording: Recording, array: np.ndarray, slot: int) -> Spec | None:
+    """Keep and return the Spec of an array that is read at a key for the first time; None if it has no floats."""
+    spec = recording.specs[slot] = spec_of(array) if array.dtype.kind in "fc" else None
+    return spec
 
 
 _RECORDED = {np.float64, np.ndarray}
@@ -182,6 +195,8 @@ _RECORDED = {np.float64, np.ndarray}
 
 def _is_short(key: Any) -> bool:
     """Whether `_record_item` may record a read at this key; on a tape, integers in a tuple or array may be traced."""
+    if type(key) is slice and key.step is None:
+        return type(key.start) in PLAIN_BOUNDS and type(key.stop) in PLAIN_BOUNDS
     if OpenCounts.tapes:
         return type(key) is not tuple and has_plain_parts(key)
     return has_plain_parts(key) or has_known_parts(key)

@@ -88,30 +88,32 @@ def sign_of_sum(primitive: Primitive) -> int:
     return sign if sign == 1 or can_negate else 0
 
 
-def update_part(
+def update_entry(
     recording: Recording,
     primitive: Primitive,
     sign: int,
     fn: Callable[..., Any],
     given: tuple[Any, ...],
-    part: np.ndarray,
+    target: np.ndarray,
     operand: Any,
-    site: Site | None,
 ) -> bool:
-    """Do `part op= operand` by `fn(*given)`, and record the call and the store of its result as one entry.
+    """Do `target op= operand` by `fn(*given)` on floats, and record it as one entry, for a part with the store of it.
 
-    `part` is that of `memory.update`: a view, or a copy whose store into the array is recorded here. `sign` is
-    `sign_of_sum(primitive)`.
+    The target is that of `memory.update`, a view, or a copy whose store into the array is recorded here; or else it
+    owns its memory, and was written before. `sign` is `sign_of_sum(primitive)`.
     """
     memory: Memory = recording.memory  # type: ignore[assignment]
-    _, key, shape_of_array, shape, storage, _ = memory.update
-    owner: Any = part.base
-    kind, entries = type(operand), recording.entries
-    is_copy = owner is None
-    if is_copy:
+    part, key, shape_of_array, shape, storage, _ = memory.update
+    owner: Any = target.base
+    is_copy, kind, entries = False, type(operand), recording.entries
+    if target is not part:
+        owner, key, storage = target, None, memory.storage_for_short_path(target)
+        if storage is None:
+            return False
+    elif owner is None:
+        is_copy, owner = True, storage.owner()
         if not _is_new_copy(memory):
             return False
-        owner = storage.owner()
     elif owner.shape != shape or memory.storage_for_short_path(owner) is not storage:
         return False
     if kind is np.ndarray:
@@ -122,20 +124,14 @@ def update_part(
         kept, slot = operand, SHADOW.get(id(operand))
     else:
         return False
-    if recording.stream is not None or not part.size:
+    if recording.stream is not None or not target.size or not target.ndim:
         return False
-    op, threshold, old = ShortForms.sums[True, slot is not None], len(entries), None
-    if not sign:
-        if recording.inert or part.nbytes > WEAKLY_HELD_ABOVE or not memory.residuals_may_be_copies:
-            return False
-        bound = primitive.simple_bound((True, slot is not None))
-        if not bound.is_simple:
-            return False
-        op, threshold, (old, kept) = bound.on_part, threshold + 1, _operands_to_keep(memory, bound, part, operand, kept)
-    elif sign == -1 and slot is not None:
-        slot, threshold = _record_negative(recording, operand, kept, slot), threshold + 1
-    if memory.is_captured(owner) and part.flags.writeable:
-        saved = saved_region(threshold, part)
+    made = _entry_of_update(memory, primitive, sign, storage, key, target, operand, kept, slot)
+    if made is None:
+        return False
+    op, y, ins, args = made
+    if memory.is_captured(owner) and target.flags.writeable:
+        saved = saved_region(len(entries) + (y is not None), target)  # its own entry reads what was there before
         if is_copy:
             saved[1:3] = owner, frozen(key)
         memory.undo.append(saved)
@@ -143,15 +139,12 @@ def update_part(
     try:
         fn(*given)
     except Exception as error:
-        STATE.site = site
         memory.ended_by(error)
         raise
-    before, place = storage.slot, len(entries)
-    if sign:
-        entries.append((op, None, (before, None, slot), (storage.spec, key, kept), None, site))
-    else:
-        y = part.copy() if op.reads_y == "value" else None
-        entries.append((op, y, (before, None, before, slot), (storage.spec, key, old, kept), None, site))
+    if y is not None and op.reads_y == "value":
+        y = target.copy()
+    place = len(entries)
+    entries.append((op, y, ins, args, None, STATE.site))
     SHADOW[id(owner)] = storage.slot = place
     storage.stamp += 1
     if is_copy:
@@ -161,11 +154,38 @@ def update_part(
     return True
 
 
-def _operands_to_keep(memory: Memory, bound: Bound, part: np.ndarray, operand: Any, spec: Any) -> tuple[Any, Any]:
-    """Return what the entry of `part op= operand` keeps of both; `spec` is the operand, or the Spec of an array."""
-    places = bound.residual_places
-    old = part.copy() if 0 in places else spec_of(part)
-    return old, memory.capture(operand) if 1 in places and type(operand) is np.ndarray else spec
+def _entry_of_update(
+    memory: Memory,
+    primitive: Primitive,
+    sign: int,
+    storage: Storage,
+    key: Any,
+    target: np.ndarray,
+    operand: Any,
+    kept: Any,
+    slot: int | None,
+) -> tuple[Any, ...] | None:
+    """Return the op, value, slots and arguments of the entry of an update; None if it is not for the short path.
+
+    The value is None for a sum, else the Spec of the target. `kept` is the operand if it is a number, else its Spec.
+    """
+    before = storage.slot
+    if sign and key is not None:
+        if sign == -1 and slot is not None:
+            slot = _record_negative(memory.recording, operand, kept, slot)
+        return ShortForms.sums[True, slot is not None], None, (before, None, slot), (storage.spec, key, kept)
+    bound = primitive.simple_bound((True, slot is not None))
+    if not (bound.is_simple and memory.residuals_may_be_copies) or memory.recording.inert:
+        return None
+    if target.nbytes > WEAKLY_HELD_ABOVE:  # a copy would cost more than to save and restore it
+        return None
+    places, spec = bound.residual_places, spec_of(target)
+    old = target.copy() if 0 in places else spec
+    if 1 in places and type(operand) is np.ndarray:
+        kept = old if operand is target and 0 in places else memory.capture(operand)
+    if key is None:
+        return bound, spec, (before, slot), (old, kept)
+    return bound.on_part, spec, (before, None, before, slot), (storage.spec, key, old, kept)
 
 
 def sum_entry(recording: Recording, add: Callable[..., Any], array: np.ndarray, key: Any, value: Any) -> bool:
@@ -229,7 +249,7 @@ def write_entry(
         if not is_copy:
             shape = memory.update[2] if is_update else None
             memory.update = target, key, shape, owner.shape, storage, storage.stamp
-        is_done = update_part(recording, primitive, sign, fn, given, target, args[1], STATE.site)
+        is_done = update_entry(recording, primitive, sign, fn, given, target, args[1])
         if not is_update:  # a view that other code may refer to, and may change
             memory.update = NO_UPDATE
         if is_done:

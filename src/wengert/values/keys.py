@@ -57,7 +57,7 @@ def is_element(key: Any, ndim: int) -> bool:
 def has_plain_parts(key: Any) -> bool:
     """Whether a key consists of integers, and of slices between integers."""
     if type(key) is slice:
-        return type(key.start) in _PLAIN_BOUNDS and type(key.stop) in _PLAIN_BOUNDS and type(key.step) in _PLAIN_BOUNDS
+        return type(key.start) in PLAIN_BOUNDS and type(key.stop) in PLAIN_BOUNDS and type(key.step) in PLAIN_BOUNDS
     if type(key) is not tuple:
         return type(key) in INTEGERS
     for part in key:  # noqa: SIM110 (a generator would cost a call)
@@ -73,7 +73,7 @@ def has_known_parts(key: Any) -> bool:
     return key.dtype.kind in "iub" if type(key) is np.ndarray else has_plain_parts(key)
 
 
-_PLAIN_BOUNDS = {*INTEGERS, type(None)}
+PLAIN_BOUNDS = {*INTEGERS, type(None)}
 
 
 def is_basic(key: Any) -> bool:
