@@ -281,8 +281,8 @@ def of_each_kind(y_bar, /, y, a, b=2.0, *rest, wanted, scale=SCALE, **more):
 @pytest.mark.parametrize("rule", [of_each_kind, multiply, lambda *parts: parts, lambda *, scale=1.0: scale])
 def test_the_parameters_of_a_rule_are_those_of_its_signature(rule: Any) -> None:
     read, given = ("names", "defaults", "variadic", "static", "asks", "open"), functools.wraps(rule)(lambda *args: None)
-    by_code, by_signature = (vars(RuleBody(f, "rrule")) for f in (rule, given))
-    assert [by_code[name] for name in read] == [by_signature[name] for name in read]
+    by_code, by_signature = (RuleBody(f, "rrule") for f in (rule, given))
+    assert [getattr(by_code, name) for name in read] == [getattr(by_signature, name) for name in read]
 
 
 # Steps.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -13,11 +13,10 @@ from wengert.recording.pullback_reads import OuterState
 from wengert.rulebook.registry import rules
 from wengert.rulebook.rule import MOST_ARGUMENTS, Carrier, Rule, Variant
 from wengert.values.functional import additem, getfield, setitem
-from wengert.values.lazy_attribute import computed_once
+from wengert.values.lazy_attribute import computed_once, derived_together
 from wengert.values.names import home_of, is_of_library, makes_new, runs_python, ufunc_of
 
 _HOW = ("nothing", "shape", "value")
-T = TypeVar("T")
 _OF_WENGERT = f"{os.sep}wengert_rules{os.sep}"
 
 
@@ -141,18 +140,6 @@ class Primitive:
         return f"<primitive {self.name}>"
 
 
-class _Derived(Generic[T]):
-    """A part of a Bound that is derived from the rule's body when it is first read: few forms of operators are used."""
-
-    def __set_name__(self, cls: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, bound: Any, cls: type) -> T:
-        bound.derive()
-        found: T = bound.__dict__[self.name]
-        return found
-
-
 class Bound:
     """A primitive in one form of call: which arguments are wanted, and what of each its pullback reads.
 
@@ -188,11 +175,11 @@ class Bound:
         "wanted",
     )
 
-    variant = _Derived[Variant | None]()
-    call = _Derived[Callable[..., Any] | None]()
-    reads_y = _Derived[str]()
-    residual_kinds = _Derived[tuple[str, ...]]()
-    residual_places = _Derived[tuple[int, ...]]()
+    variant = derived_together[Variant | None]()
+    call = derived_together[Callable[..., Any] | None]()
+    reads_y = derived_together[str]()
+    residual_kinds = derived_together[tuple[str, ...]]()
+    residual_places = derived_together[tuple[int, ...]]()
 
     def __init__(self, primitive: Primitive, nargs: int, mask: tuple[bool, ...], kwnames: tuple[str, ...]) -> None:
         rule = primitive.rule

@@ -36,7 +36,7 @@ from wengert.rulebook.syntax import (
 )
 from wengert.values.codes import code_of
 from wengert.values.cotangents import InplaceableThunk
-from wengert.values.lazy_attribute import computed_once
+from wengert.values.lazy_attribute import computed_once, derived_together
 from wengert.values.specs import spec_of
 
 T = TypeVar("T")
@@ -84,32 +84,53 @@ def _parameters(function: types.FunctionType) -> Sequence[Any]:
 _BY_POSITION = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
+_LEADING: dict[str, tuple[str, ...]] = {"partials": ("y",), "pullback": ("y_bar", "y"), "rrule": ()}
+
+
+def _takes_at_least(function: types.FunctionType, leading: tuple[str, ...]) -> bool:
+    is_plain = not (hasattr(function, "__wrapped__") or hasattr(function, "__signature__"))
+    if is_plain and code_of(function).co_argcount >= len(leading):
+        return True
+    return len([p for p in _parameters(function) if p.kind <= _BY_POSITION]) >= len(leading)
+
+
 class RuleBody:
     """The decorated function of a rule: its parameters, and the variants made from its source."""
+
+    y = derived_together[str]()
+    y_bar = derived_together[str]()
+    names = derived_together[tuple[str, ...]]()
+    defaults = derived_together[dict[str, Any]]()
+    variadic = derived_together[str | None]()
+    asks = derived_together[bool]()
+    static = derived_together[tuple[str, ...]]()
+    kwdefaults = derived_together[dict[str, Any]]()
+    open = derived_together[bool]()
 
     def __init__(self, function: Callable[..., Any], kind: str) -> None:
         if not isinstance(function, types.FunctionType):
             raise RuleError(f"a rule must be a Python function, not {type(function).__name__}")
         self.function, self.name = function, function.__name__
         self.kind, self.multiplies = kind, kind == "partials"
-        leading = {"partials": ("y",), "pullback": ("y_bar", "y"), "rrule": ()}[kind]
-        parameters = _parameters(function)
-        named = [p for p in parameters if p.kind <= _BY_POSITION]
-        lead = len(leading)
-        if len(named) < lead:
+        if not _takes_at_least(function, _LEADING[kind]):
             raise RuleError(
-                f"a {kind} rule must take {', '.join(leading)} and then the arguments of its primitive; "
+                f"a {kind} rule must take {', '.join(_LEADING[kind])} and then the arguments of its primitive; "
                 f"got {self.name}{inspect.signature(function)}"
             )
+
+    def derive(self) -> None:
+        """Read the parameters of the function: of hundreds of rules, few are used."""
+        lead, parameters = len(_LEADING[self.kind]), _parameters(self.function)
+        named = [p for p in parameters if p.kind <= _BY_POSITION]
         self.y = named[lead - 1].name if lead else ""
-        self.y_bar = named[0].name if kind == "pullback" else ""
+        self.y_bar = named[0].name if self.kind == "pullback" else ""
         self.names = tuple([p.name for p in named[lead:]])
         self.defaults = {p.name: p.default for p in named[lead:] if p.default is not inspect.Parameter.empty}
         self.variadic = next((p.name for p in parameters if p.kind == inspect.Parameter.VAR_POSITIONAL), None)
         keywords = tuple([p.name for p in parameters if p.kind == inspect.Parameter.KEYWORD_ONLY])
         self.asks = self.variadic is not None and "wanted" in keywords
         self.static = tuple([name for name in keywords if not (self.asks and name == "wanted")])
-        self.kwdefaults = dict(function.__kwdefaults__ or {})
+        self.kwdefaults = dict(self.function.__kwdefaults__ or {})
         self.open = any([p.kind == inspect.Parameter.VAR_KEYWORD for p in parameters])
 
     def kept(self, make: Callable[[], T], *key: Any) -> T:

@@ -30,6 +30,18 @@ class computed_once(Generic[T]):
         return made
 
 
+class derived_together(Generic[T]):
+    """An attribute that the method `derive` of its class sets, with others, when the first of them is read."""
+
+    def __set_name__(self, cls: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, obj: Any, cls: type) -> T:
+        obj.derive()
+        found: T = obj.__dict__[self.name]
+        return found
+
+
 def made_when_read(make: Callable[[], T]) -> computed_once[T]:
     """Return an attribute of a class with a `__dict__`: an empty part, `make()`, made when it is first read.
 
