@@ -42,3 +42,6 @@ def test_a_primitive_with_its_own_derivative() -> None:
     extend.defvjp(cubed, lambda y, x: lambda y_bar: y_bar * 3 * x**2)
     np.testing.assert_allclose(wg.grad(lambda x: anp.sum(cubed(x)))(X), 3 * X**2)
     np.testing.assert_allclose(wg.grad(lambda x: anp.sum(autograd.elementwise_grad(cubed)(x)))(X), 6 * X)
+    extend.defvjp(cubed, lambda y, x: lambda y_bar: y_bar * x)  # another one is used by autograd alone
+    np.testing.assert_allclose(wg.grad(lambda x: anp.sum(cubed(x)))(X), 3 * X**2)
+    np.testing.assert_allclose(wg.grad(lambda x: anp.sum(autograd.elementwise_grad(cubed)(x) ** 2))(X), 2 * X)
