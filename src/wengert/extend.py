@@ -8,6 +8,7 @@ from wengert.errors import (
     NotNativeError,
     RefusedCallError,
     RuleError,
+    StaleTapeError,
     WengertWarning,
 )
 from wengert.rulebook.batching import Batch, batching
@@ -87,6 +88,7 @@ __all__ = [
     "RuleError",
     "Sealed",
     "Spec",
+    "StaleTapeError",
     "Tangent",
     "Thunk",
     "Tolerance",

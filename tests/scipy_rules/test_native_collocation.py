@@ -47,6 +47,16 @@ def by_lsoda(x):
     return solve_ivp(swing, (0, 1), x[:2], LSODA, TIMES, args=tuple(x[2:]), max_step=0.1, first_step=0.01, **EXACT).y
 
 
+def with_a_jacobian(x):
+    jac = lambda t, y: A * x[2] - 3.0 * x[3] * np.diag(y**2)
+    return solve_ivp(lambda t, y: A @ y * x[2] - x[3] * y**3, (0, 1), x[:2], "BDF", TIMES, jac=jac, **EXACT).y
+
+
+def of_complex_numbers(x):
+    f = lambda t, y: 1j * y * x[2] + np.abs(y) ** 2 * x[3]
+    return solve_ivp(f, (0, 1), x[:2] + 0.1j, "BDF", TIMES, rtol=1e-10, atol=[1e-10, 1e-11]).y.imag
+
+
 def by_odeint(x):
     return odeint(lambda y, t, a: [a * y[1], -x[3] * y[0] * y[1]], x[:2], TIMES, (x[2],), **EXACT)
 
@@ -90,7 +100,7 @@ def one_after_the_other(x):
 
 COMPILED = [
     by_radau, by_bdf, by_lsoda, by_odeint, by_odeint_backward, by_odeint_at_traced_times, at_traced_times, switched,
-    vectorized, of_constants, in_a_batch, one_after_the_other,
+    vectorized, of_constants, in_a_batch, one_after_the_other, with_a_jacobian, of_complex_numbers,
 ]  # fmt: skip
 
 
@@ -120,8 +130,18 @@ def that_reads_evaluations(x):
     return found.y * found.njev
 
 
-def with_a_jacobian(x):
-    return solve_ivp(lambda t, y: A @ y * x[2], (0, 1), x[:2], "BDF", TIMES, jac=lambda t, y: A * x[2]).y
+def with_a_wrong_jacobian(x):
+    return solve_ivp(lambda t, y: A @ y * x[2], (0, 1), x[:2], "BDF", TIMES, jac=A).y
+
+
+def with_a_jacobian_that_counts(x):
+    count = [0]
+
+    def jac(t, y):
+        count[0] += 1
+        return A * x[2]
+
+    return solve_ivp(lambda t, y: A @ y * x[2], (0, 1), x[:2], "BDF", TIMES, jac=jac).y * count[0]
 
 
 def with_an_output(x):
@@ -138,11 +158,16 @@ def that_counts(x):
     return odeint(slope, x[:2], TIMES)
 
 
+def with_events(x):
+    return solve_ivp(swing, (0, 1), x[:2], "BDF", TIMES, args=tuple(x[2:]), events=lambda t, y, a, b: y[0]).y
+
+
 def twice(x):
     return wg.hessian(lambda x: np.sum(by_odeint(x) ** 2))(x)
 
 
-@pytest.mark.parametrize("f", [that_reads_evaluations, with_a_jacobian, with_an_output, that_counts, twice],
+@pytest.mark.parametrize("f", [that_reads_evaluations, with_a_wrong_jacobian, with_a_jacobian_that_counts,
+                               with_an_output, that_counts, with_events, twice],
                          ids=lambda f: f.__name__)  # fmt: skip
 def test_uncompiled(f: Callable[..., Any]) -> None:
     compiled = wg.compile(f)

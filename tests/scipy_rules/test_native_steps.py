@@ -161,11 +161,33 @@ def that_asks_for_success(x):
     return found.y * found.t
 
 
+def with_events(x):
+    landed = lambda t, y, k: y[0] + 0.1 * k
+    landed.terminal, landed.direction = 2, -1.0
+    words = {"args": (x[2],), "events": [lambda t, y, k: y[1] - x[3] * t, landed], "t_eval": np.arange(20.0)}
+    found = solve_ivp(lambda t, y, k: [k * y[1], -2.0 * k * y[0]], (0.0, 100.0), x[:2], **words)
+    parts = *found.t_events, np.ravel(found.y_events[1]), np.ravel(found.y), [found.status, len(found.t)]
+    return np.concatenate(parts)
+
+
+def with_events_backwards(x):
+    events = [lambda t, y: y[0] - 0.7 * x[3], lambda t, y: y[0] + 9.0]
+    found = solve_ivp(lambda t, y: x[2] * (A @ y), (1.0, 0.0), x[:2], "DOP853", events=events)
+    return np.concatenate([found.t_events[0], found.t_events[1], np.ravel(found.y_events[0])])
+
+
+def of_complex_numbers(x):
+    f, event = lambda t, y: 1j * y * x[2] + np.abs(y) ** 2 * x[3], lambda t, y: np.imag(y[1]) - 0.7
+    words = {"t_eval": TIMES, "atol": [1e-6, 1e-7], "events": event}
+    found = solve_ivp(f, (0.0, 1.0), x[:2] + 0.1j * x[2:], **words)
+    return np.concatenate([np.ravel(found.y.real), np.ravel(found.y.imag), found.t_events[0]])
+
+
 COMPILED = [
     in_a_closure, with_arguments, by_an_order, by_a_class, of_high_order, with_globals, of_an_object, backwards,
     vectorized, with_options, of_one_equation, at_traced_times, one_after_the_other, in_a_loop, with_a_table, switched,
     in_a_buffer, with_whole_numbers, with_a_helper_named_like_a_kernel, of_constants, of_an_array_written_later,
-    rebound, that_asks_for_success,
+    rebound, that_asks_for_success, with_events, with_events_backwards, of_complex_numbers,
 ]  # fmt: skip
 
 
@@ -191,12 +213,23 @@ def test_modes(transform: Any, in_python: None) -> None:
     close(wg.compile(transform(in_a_closure), strict=True)(X), wg.jacobian(in_a_closure)(X))
 
 
-def with_events(x):
-    return solved(lambda t, y: A @ y * x[2], x, events=lambda t, y: y[0] - 0.1)
+def with_events_alone(x):
+    found = solve_ivp(lambda t, y: A @ y * x[2], (0.0, 1.0), x[:2], events=lambda t, y: y[0] - 0.1)
+    return found.t_events[0], found.y[:, -1]
 
 
-def of_complex_numbers(x):
-    return np.abs(solve_ivp(lambda t, y: 1j * y * x[2], (0.0, 1.0), x[:2] + 0j, t_eval=TIMES).y)
+def with_an_event_that_counts(x):
+    count = [0]
+
+    def event(t, y):
+        count[0] += 1
+        return y[0] - 0.1
+
+    return solved(lambda t, y: A @ y * x[2], x, events=event) * count[0]
+
+
+def with_events_and_a_dense_solution(x):
+    return solve_ivp(lambda t, y: A @ y, (0.0, 1.0), x[:2], dense_output=True, events=lambda t, y: y[0]).sol(0.5)
 
 
 def without_times(x):
@@ -240,8 +273,8 @@ def that_blows_up(x):
 
 
 UNCOMPILED = [
-    with_events, of_complex_numbers, without_times, that_counts, broadcast, that_writes_its_state, with_evaluations,
-    of_all_items, that_blows_up,
+    with_events_alone, with_an_event_that_counts, with_events_and_a_dense_solution, without_times, that_counts,
+    broadcast, that_writes_its_state, with_evaluations, of_all_items, that_blows_up,
 ]  # fmt: skip
 
 
@@ -251,7 +284,8 @@ def test_uncompiled(f: Callable[..., Any], in_python: None) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for x in (X, 1.1 * X):
-            close(compiled(x), f(x))
+            for found, wanted in zip(wg.tree_leaves(compiled(x)), wg.tree_leaves(f(x)), strict=True):
+                close(found, wanted)
     assert "runs uncompiled" in compiled.explain()
     with pytest.raises(wg.NotCompiledError):
         wg.compile(f, strict=True)(X)
@@ -299,6 +333,21 @@ def test_second_derivatives_by_times_run_uncompiled(in_python: None) -> None:
     for x in (X, 1.1 * X):
         with warnings.catch_warnings(action="ignore"):
             close(compiled(x), hessian(x))
+
+
+def test_another_number_of_events(in_python: None) -> None:
+    """y = cos(w t) is 0 at t = (k + 1/2) π / w."""
+
+    def zeros(w):
+        event = lambda t, y: y[0]
+        f = lambda t, y: [w * y[1], -w * y[0]]
+        return np.sum(solve_ivp(f, (0.0, 4.0), [1.0, 0.0], events=event, rtol=1e-6, atol=1e-8).t_events[0])
+
+    compiled = wg.compile(wg.value_and_grad(zeros), strict=True)
+    for w, count in ((1.0, 1), (2.0, 3), (1.1, 1), (2.1, 3)):
+        total = np.sum((np.arange(count) + 0.5) * np.pi / w)
+        np.testing.assert_allclose(compiled(w), [total, -total / w], rtol=1e-4)
+    assert "2 traces" in compiled.explain()
 
 
 def test_a_later_call_that_fails_runs_uncompiled(in_python: None) -> None:

@@ -249,7 +249,7 @@ def ends_between(found: Any, steps: Steps | None) -> bool:
 
 
 def event_times(found: Any, events: list[Any], path: Path) -> list[Any] | None:
-    """The times of events as formulas: each is the root of g(t, y(t)), by a step of Newton for each order.
+    """The times of events as formulas: each is the root of g(t, y(t)).
 
     None if an event is not the same function at all its times.
     """
@@ -262,12 +262,18 @@ def event_times(found: Any, events: list[Any], path: Path) -> list[Any] | None:
             if g.is_put_back() or values is None or values.size != native.size:
                 return None
             slopes = unseen(grad(lambda t, at_times=at_times: np.sum(at_times(t))), native)
-            for _ in range(order()):
-                times = times - np.reshape(at_times(times), native.shape) / slopes
-            times = with_value(native, times)
+            times = as_roots(at_times, native, slopes)
         made.append(times)
     found["t_events"] = made or found["t_events"]
     return made
+
+
+def as_roots(event: Any, native: Any, slopes: Any) -> Any:
+    """The times at which an event is 0, as formulas: by a step of Newton for each order of derivative."""
+    times = native
+    for _ in range(order()):
+        times = times - np.reshape(event(times), native.shape) / slopes
+    return with_value(native, times)
 
 
 def last_event(end: Any, native: Any, times: list[Any]) -> Any:

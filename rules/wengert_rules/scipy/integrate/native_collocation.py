@@ -28,7 +28,7 @@ from wengert_rules.scipy.integrate.native_steps import (
     parameters,
 )
 from wengert_rules.scipy.integrate.paths import LinearPath, LinearValues, path_on
-from wengert_rules.scipy.integrate.recorded import collocations, solved_by_odeint, solved_by_steps
+from wengert_rules.scipy.integrate.recorded import as_reals, collocations, solved_by_odeint, solved_by_steps
 
 KINDS = {
     "values": "NUMBER READ PLACES READ WRITE WRITE",
@@ -115,6 +115,11 @@ class Stages:
         return parameters(self.f.pushforward, [*self.outer, dots])
 
 
+def of_complex(f: Callable[[float, np.ndarray], np.ndarray]) -> Callable[[float, np.ndarray], np.ndarray]:
+    """Return a right-hand side of pairs of numbers as one of complex numbers."""
+    return lambda t, y: f(t, as_reals(y)).view(complex)
+
+
 class SolvedProblem:
     """A solution by SciPy, whose steps are followed when a derivative first needs them."""
 
@@ -161,31 +166,66 @@ class SolvedProblem:
 class ScipyProblem(Sealed):
     """The right-hand side and solver of initial value problems, with the methods of a `native_steps.Problem`."""
 
-    def __init__(self, f: Any, solver: str, **options: Any) -> None:
-        self.f, self.solver, self.options = f, solver, options
+    def __init__(
+        self, f: Any, solver: str, in_pairs: bool = False, jacobian: np.ndarray | None = None, **options: Any
+    ) -> None:
+        """Set the right-hand side, of complex numbers if `in_pairs`; `jacobian` is that at the start by `jac=`."""
+        self.f, self.solver, self.in_pairs, self.jacobian, self.options = f, solver, in_pairs, jacobian, options
         self.kept, self.kernels = OrderedDict[Any, SolvedProblem](), dict[str, Any]()
-        self.evaluations = {"nfev": 0, "njev": 0, "nlu": 0}
+        self.evaluations, self.is_checked = {"nfev": 0, "njev": 0, "nlu": 0}, jacobian is None
 
     def solve(self, *args: Any) -> SolvedProblem:
         """Return a solution by SciPy. Errors: NotNativeError, or those of SciPy."""
         start, end, at, y0, rtol, atol, first, largest, *outer = [np.array(arg, float) for arg in args]
         if not at.size:
             raise NotNativeError("there are no times to solve for")
-        stages = Stages(self.f, outer, self.kernels)
-        f = stages.slope()
+        stages, of_y = Stages(self.f, outer, self.kernels), (y0, rtol, atol)
         if self.solver == "odeint":
-            words = {"rtol": rtol, "atol": atol, "tfirst": True, **self.options}
-            values, info, *steps = solved_by_odeint({"func": f, "y0": y0, "t": at, **words})
-            if info["message"] != SUCCESS:
-                raise NotNativeError(info["message"])
+            found = self._by_odeint(stages, at, *of_y)
         else:
-            words = {"t_eval": at, "rtol": rtol, "atol": atol, "max_step": largest}
-            words["first_step"] = None if np.isnan(first) else first
-            found, *steps = solved_by_steps(getattr(integrate, self.solver), fun=f, t_span=(start, end), y0=y0, **words)
-            if not found.success:
-                raise NotNativeError(found.message)
-            values, self.evaluations = found.y.T, {name: found[name] for name in self.evaluations}
-        return SolvedProblem((start, end, at, y0, rtol, atol), stages, values, *steps)
+            found = self._by_solve_ivp(stages, (start, end), at, *of_y, first, largest)
+        return SolvedProblem((start, end, at, *of_y), stages, *found)
+
+    def _by_odeint(self, stages: Stages, at: np.ndarray, y0: Any, rtol: Any, atol: Any) -> tuple[Any, ...]:
+        """Return the values, the times of the steps, and the values between them."""
+        words = {"rtol": rtol, "atol": atol, "tfirst": True, **self.options}
+        values, info, *steps = solved_by_odeint({"func": stages.slope(), "y0": y0, "t": at, **words})
+        if info["message"] != SUCCESS:
+            raise NotNativeError(info["message"])
+        return values, *steps
+
+    def _by_solve_ivp(
+        self, stages: Stages, span: Any, at: np.ndarray, y0: Any, rtol: Any, atol: Any, first: Any, largest: Any
+    ) -> tuple[Any, ...]:
+        """Return the values, the times of the steps, and the values between them."""
+        f = stages.slope()
+        words = {"t_eval": at, "max_step": largest, "first_step": None if np.isnan(first) else first}
+        if self.jacobian is not None:
+            words["jac"] = self._checked_jacobian(stages, span[0], y0)
+        if self.in_pairs:
+            rtol, atol = [part[::2] if part.ndim else part for part in (rtol, atol)]
+            f, y0 = of_complex(f), y0.view(complex)
+        words |= {"fun": f, "t_span": span, "y0": y0, "rtol": rtol, "atol": atol}
+        found, *steps = solved_by_steps(getattr(integrate, self.solver), **words)
+        if not found.success:
+            raise NotNativeError(found.message)
+        self.evaluations = {name: found[name] for name in self.evaluations}
+        return as_reals(found.y.T), *steps
+
+    def _checked_jacobian(self, stages: Stages, start: Any, y0: np.ndarray) -> Callable[[float, Any], np.ndarray]:
+        """Return the Jacobian by native code, in place of the user's. Errors: NotNativeError if the two differ."""
+
+        def jacobian(t: float, y: np.ndarray) -> np.ndarray:
+            return stages.slopes(np.array([t], float), y[None])[0]
+
+        if not self.is_checked:
+            found = jacobian(start, y0)
+            wanted: Any = self.jacobian
+            atol = 1e-9 * np.max(np.abs(found))
+            if np.shape(wanted) != found.shape or not np.allclose(wanted, found, 1e-6, atol):
+                raise NotNativeError("jac= is not the Jacobian of the right-hand side at the start")
+            self.is_checked = True
+        return jacobian
 
     def solve_and_keep(self, *args: Any, axes: Axes = None) -> Solution:
         """Return the solution for the arguments of `solved`, and keep it. Errors: those of `solve`."""

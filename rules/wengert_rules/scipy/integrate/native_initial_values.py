@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy import integrate
-from scipy.integrate._ivp.ivp import OdeResult
+from scipy.integrate._ivp.ivp import MESSAGES, OdeResult, prepare_events
 
 from wengert.extend import (
     NotNativeError,
+    as_written,
     chosen_adjoint,
     compiled_by,
+    directly,
+    grad,
     native_function,
+    order,
     partly_known,
     refuse_native,
+    stopped,
     unseen,
 )
 from wengert_rules.scipy.arguments import arguments, unpacked
+from wengert_rules.scipy.integrate.along_steps import as_roots, example_of
 from wengert_rules.scipy.integrate.native_collocation import ScipyProblem
+from wengert_rules.scipy.integrate.native_events import EventProblem, located
 from wengert_rules.scipy.integrate.native_steps import FailedError, Method, Problem, solved
+from wengert_rules.scipy.integrate.paths import in_complex
 
 EXPLICIT = {method.__name__: method for method in (integrate.RK23, integrate.RK45, integrate.DOP853)}
 """The methods that are native code. For the others, and odeint, the right-hand side is."""
@@ -28,7 +37,7 @@ OF_ODEINT = {"func", "y0", "t", "args", "rtol", "atol", "mxstep", "tfirst"}
 """The parameters of odeint that are supported."""
 WORDS = {
     "fun", "t_span", "y0", "method", "t_eval", "dense_output", "events", "vectorized", "args", "rtol", "atol",
-    "first_step", "max_step",
+    "first_step", "max_step", "jac",
 }  # fmt: skip
 """The parameters of solve_ivp that are supported."""
 
@@ -37,16 +46,113 @@ WORDS = {
 def solve_ivp(*given: Any, **words: Any) -> Any:
     call = arguments(integrate.solve_ivp, given, words)
     check(call)
-    f, args, (start, end) = call["fun"], unpacked(call["args"]), call["t_span"]
-    of_one = lambda t, y: f(t, y, *args)  # noqa: E731
-    if call["vectorized"]:
-        of_one = lambda t, y: f(t, y[:, None], *args)  # noqa: E731
+    call["args"], call["y0"] = unpacked(call["args"]), np.asarray(call["y0"])
+    if call["events"] is not None:
+        return with_events(call)
+    at_times = lambda at: values_of(call, at)  # noqa: E731
+    times = [call["t_span"][1]] if call["t_eval"] is None else call["t_eval"]
+    values, problem = at_times(np.asarray(times).astype(float))
+    return result_of(call, values, problem.evaluations, DenseSolution(call, at_times) if call["dense_output"] else None)
+
+
+def values_of(call: dict[str, Any], at: Any) -> tuple[Any, Any]:
+    """Return the values at some times, a row for each, and the problem. Errors: NotNativeError."""
+    values, problem = states_of(call, call["t_span"][1], at)
+    return in_complex(values) if np.iscomplexobj(call["y0"]) else values, problem
+
+
+def states_of(call: dict[str, Any], end: Any, at: Any, **words: Any) -> tuple[Any, Any]:
+    """Return the same with complex numbers in pairs."""
+    start, method = call["t_span"][0], method_name(call)
+    f, _, y0 = example_of(call["fun"], call["args"], start, call["y0"], call["vectorized"], False)
+    if np.iscomplexobj(call["y0"]):
+        words["in_pairs"] = True
+    if method not in EXPLICIT:
+        words["jacobian"] = jacobian_of(call)
+    return native_values(f, (start, end), at, y0, options_of(call), call["vectorized"], method, **words)
+
+
+def options_of(call: dict[str, Any]) -> tuple[Any, ...]:
+    """Return the tolerances, and the lengths of the first step, nan if it is not given, and of the largest."""
     first = np.nan if call.get("first_step") is None else call["first_step"]
-    options = call.get("rtol", 1e-3), call.get("atol", 1e-6), first, call.get("max_step", np.inf)
-    others = call["y0"], options, call["vectorized"], method_name(call)
-    at_times = lambda at: native_values(of_one, (start, end), at, *others)  # noqa: E731
-    values, problem = at_times(np.asarray([end] if call["t_eval"] is None else call["t_eval"]).astype(float))
-    return result_of(call, values, problem, DenseSolution(call, at_times) if call["dense_output"] else None)
+    tolerances: Any = call.get("rtol", 1e-3), call.get("atol", 1e-6)
+    if np.iscomplexobj(call["y0"]):
+        tolerances = tuple([np.repeat(part, 2) if np.ndim(part) else part for part in tolerances])
+    return *tolerances, first, call.get("max_step", np.inf)
+
+
+def jacobian_of(call: dict[str, Any]) -> Any:
+    """Return the Jacobian at the start by `jac=`, None if there is none.
+
+    Native code computes the Jacobians itself. Errors: NotNativeError if `jac` changes something outside.
+    """
+    jac: Any = call.get("jac")
+    args = call["args"]
+    if jac is None:
+        return None
+    if np.iscomplexobj(call["y0"]):
+        raise NotNativeError("native code has no jac= for complex states")
+    if callable(jac):
+        start, y0 = call["t_span"][0], call["y0"].astype(float)
+        native_function(lambda t, y: jac(t, y, *args), float(start), y0)
+        jac = directly(as_written(jac), start, y0, *args)
+    return directly(np.array, jac)
+
+
+def with_events(call: dict[str, Any]) -> Any:
+    """Return the result of a call with events. Errors: NotNativeError."""
+    (start, end), y0 = call["t_span"], call["y0"]
+    functions, most, directions = prepare_events(call["events"])
+    events = [example_of(g, call["args"], start, y0, False, True)[0] for g in functions]
+    at = np.asarray([] if call["t_eval"] is None else call["t_eval"]).astype(float)
+    rows, outcome = rows_of_events(call, events, at, np.concatenate([most, directions]))
+    states_at = lambda at: states_of(call, stopped(end), at, is_short=True)[0]  # noqa: E731
+    as_given: Any = in_complex if np.iscomplexobj(y0) else lambda values: values
+    found, begin = {"t_events": list[Any](), "y_events": list[Any]()}, 0
+    for g, count in zip(events, outcome.counts, strict=True):
+        some, begin = rows[begin : begin + count], begin + count
+        times = times_of_event(g, some, states_at) if count else np.array([])
+        found["t_events"].append(times)
+        found["y_events"].append(as_given(states_at(times)) if count else np.array([]))
+    values = None
+    if call["t_eval"] is not None:
+        if not outcome.times:
+            raise NotNativeError("an event ends it before all times")
+        call = {**call, "t_eval": at[: outcome.times]}
+        values = as_given(states_at(call["t_eval"]))
+    return result_of(call, values, {"nfev": 0, "njev": 0, "nlu": 0}, **found, status=int(outcome.is_ended))
+
+
+def rows_of_events(call: dict[str, Any], events: list[Any], at: Any, limits: Any) -> tuple[Any, Any]:
+    """Return a row (time, ∂y/∂t) for each event, one event after the other, and their Outcome."""
+    start, end = call["t_span"]
+    f, _, y0 = example_of(call["fun"], call["args"], start, call["y0"], call["vectorized"], False)
+
+    def slope_and_events(t: Any, y: Any) -> Any:
+        slope, values = f(t, y), [g(t, y) for g in events]
+        if isinstance(slope, list | tuple):
+            return [*slope, *values]
+        return np.concatenate([np.ravel(slope), *[np.reshape(value, 1) for value in values]])
+
+    def find(native: Any) -> Any:
+        if native.native.size != np.size(y0) + len(events):
+            raise NotNativeError("an event returns an array")
+        method = Method.of(EXPLICIT[method_name(call)], np.iscomplexobj(call["y0"]))
+        problem = unseen(EventProblem, native.native, method, len(events))
+        return native.call(located, start, end, at, y0, *options_of(call), limits, problem=problem), problem.outcome
+
+    return by_branches(slope_and_events, (float(start), y0.astype(float)), find)
+
+
+def times_of_event(event: Any, rows: Any, states_at: Any) -> Any:
+    """Return the times of an event, which have derivatives, for a row (time, ∂y/∂t) of each."""
+    native, along = rows[:, 0], rows[:, 1:]
+    if not order():
+        return native
+    values = lambda t, y: np.array([np.reshape(event(t[k], y[k]), ()) for k in range(len(rows))])  # noqa: E731
+    y = stopped(states_at(native))
+    slopes = unseen(grad(lambda t: np.sum(values(t, y + along * (t - native)[:, None]))), native)
+    return as_roots(lambda t: values(t, states_at(t)), native, slopes)
 
 
 class DenseSolution:
@@ -70,14 +176,17 @@ class DenseSolution:
         return getattr(integrate.solve_ivp(**self._call)["sol"], name)
 
 
-class DenseResult(OdeResult):
-    """A result whose `sol` is known, but neither the times of the steps nor the values there."""
+def without_steps(call: dict[str, Any]) -> Any:
+    """Return a class of results of which neither the times of the steps nor the values there are known."""
 
-    def __getitem__(self, name: str) -> Any:
-        if name not in ("t", "y"):
-            return dict.__getitem__(self, name)
-        refuse_native(f"it reads {name} of a solution without t_eval=")
-        return integrate.solve_ivp(**dict.__getitem__(self, "sol")._call)[name]
+    class WithoutSteps(OdeResult):
+        def __getitem__(self, name: str) -> Any:
+            if name not in ("t", "y"):
+                return dict.__getitem__(self, name)
+            refuse_native(f"it reads {name} of a solution without t_eval=")
+            return integrate.solve_ivp(**call)[name]
+
+    return WithoutSteps
 
 
 def method_name(call: dict[str, Any]) -> str:
@@ -86,17 +195,24 @@ def method_name(call: dict[str, Any]) -> str:
     return method if isinstance(method, str) else method.__name__
 
 
-def result_of(call: dict[str, Any], values: Any, problem: Any, dense: Any = None) -> Any:
+def result_of(
+    call: dict[str, Any],
+    values: Any,
+    evaluations: dict[str, int],
+    dense: Any = None,
+    status: int = 0,
+    **events: Any,
+) -> Any:
     """Return the result of a call of solve_ivp, of which some entries are not known."""
     known = {
         "t": np.array(call["t_eval"]), "y": np.transpose(values), "sol": dense, "t_events": None, "y_events": None,
-        "status": 0, "success": True, "message": "The solver successfully reached the end of the integration interval.",
+        "status": status, "success": True, "message": MESSAGES[status], **events,
     }  # fmt: skip
     kind = OdeResult
     if call["t_eval"] is None:
         del known["t"], known["y"]
-        kind = DenseResult
-    return partly_known(kind(**problem.evaluations, **known), known)
+        kind = without_steps(call)
+    return partly_known(kind(**evaluations, **known), known)
 
 
 @compiled_by(integrate.odeint)
@@ -120,13 +236,22 @@ def native_values(
 ) -> tuple[Any, Any]:
     """Return the values of a solution, and its problem. Errors: NotNativeError."""
     (start, end), y0 = span, np.asarray(y0).astype(float)
-    native = native_function(f, float(start), y0)
-    if native.native.size != y0.size or not (is_vectorized or native.shape == y0.shape):
-        raise NotNativeError(f"the right-hand side returns an array of shape {native.shape}")
-    while True:
+
+    def solve(native: Any) -> Any:
+        if native.native.size != y0.size or not (is_vectorized or native.shape == y0.shape):
+            raise NotNativeError(f"the right-hand side returns an array of shape {native.shape}")
         problem = unseen(problem_of, native.native, solver, **words)
+        return native.call(solved, start, end, at, y0, *options, problem=problem), problem
+
+    return by_branches(f, (float(start), y0), solve)
+
+
+def by_branches(f: Any, example: tuple[Any, ...], solve: Callable[[Any], Any]) -> Any:
+    """Return what `solve` returns for the native code of f, with all branches that it takes. Errors: NotNativeError."""
+    native = native_function(f, *example)
+    while True:
         try:
-            return native.call(solved, start, end, at, y0, *options, problem=problem), problem
+            return solve(native)
         except FailedError as error:
             if not error.x:
                 raise
@@ -138,7 +263,7 @@ def native_values(
 def problem_of(f: Any, solver: str, **words: Any) -> Any:
     """The problem with a right-hand side and a solver."""
     if solver in EXPLICIT:
-        return Problem(f, Method.of(EXPLICIT[solver]))
+        return Problem(f, Method.of(EXPLICIT[solver], **words))
     return ScipyProblem(f, solver, **words)
 
 
@@ -149,15 +274,19 @@ def check(call: dict[str, Any]) -> None:
     method, y0 = call["method"], np.asarray(call["y0"])
     if not any([method is known or method == name for name, known in METHODS.items()]):
         raise NotNativeError(f"native code has the methods {', '.join(METHODS)}")
-    if call["events"] is not None:
-        raise NotNativeError("native code has no events=")
-    if call["dense_output"] and method_name(call) not in EXPLICIT:
-        raise NotNativeError(f"native code has dense_output= for the methods {', '.join(EXPLICIT)}")
-    if call["t_eval"] is None and not call["dense_output"]:
+    is_explicit, has_events = method_name(call) in EXPLICIT, call["events"] is not None
+    for name, is_given in {"dense_output=": call["dense_output"], "events=": has_events}.items():
+        if is_given and not is_explicit:
+            raise NotNativeError(f"native code has {name} for the methods {', '.join(EXPLICIT)}")
+    if has_events and call["dense_output"]:
+        raise NotNativeError("native code has no dense_output= with events=")
+    if is_explicit and call.get("jac") is not None:
+        raise NotNativeError("SciPy warns of jac= for an explicit method")
+    if call["t_eval"] is None and not call["dense_output"] and not has_events:
         raise NotNativeError("native code needs t_eval=; for the end alone pass t_eval=[end]")
     at = [] if call["t_eval"] is None else call["t_eval"]
-    if y0.ndim != 1 or np.iscomplexobj(y0) or not y0.size or np.ndim(at) != 1:
-        raise NotNativeError("y0 or t_eval is not a vector of real numbers")
+    if y0.ndim != 1 or not y0.size or np.ndim(at) != 1 or np.iscomplexobj(at):
+        raise NotNativeError("y0 or t_eval is not a vector of numbers")
     if not {*call} <= WORDS:
         raise NotNativeError(f"native code does not support {', '.join(sorted({*call} - WORDS))}")
     if not isinstance(call["args"], tuple | list | np.ndarray | None):

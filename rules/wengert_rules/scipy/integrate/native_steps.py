@@ -15,7 +15,7 @@ import numpy as np
 from scipy import integrate
 
 from wengert.extend import NotNativeError, Sealed, batching, jvp_rule, kernel, unseen, vjp_rule
-from wengert_rules.scipy.integrate import step_kernels
+from wengert_rules.scipy.integrate import derivative_kernels, step_kernels
 from wengert_rules.scipy.integrate.recorded import TABLEAUX
 
 KEPT = 1 << 20
@@ -35,13 +35,15 @@ class Method(NamedTuple):
     sizes: dict[str, int]
 
     @staticmethod
-    def of(solver: Any) -> Method:
+    def of(solver: Any, in_pairs: bool = False, is_short: bool = False) -> Method:
+        """Return the coefficients of a method for complex numbers in pairs, or for steps that end at the last time."""
         tableau = TABLEAUX[solver]
         E = np.array([solver.E3, solver.E5] if solver is integrate.DOP853 else [solver.E])
         parts = tableau.A, tableau.C, E, tableau.mixture
         A, C, E, mixture = [np.ascontiguousarray(part, float) for part in parts]
         sizes = {"COUNT": C.size, "STAGES": solver.n_stages, "ESTIMATES": E.shape[0], "ESTIMATED": E.shape[1]}
         sizes |= {"MIXED": mixture.shape[0], "TURNS": solver is integrate.DOP853}
+        sizes |= {"IN_PAIRS": in_pairs, "IS_SHORT": is_short}
         return Method(A.ravel(), C, E.ravel(), mixture.ravel(), float(solver.error_estimator_order), sizes)
 
 
@@ -72,6 +74,15 @@ class FailedError(NotNativeError):
         self.x = x
 
 
+def failure(failed: int, x: np.ndarray) -> Exception:
+    """Return the error of a kernel that has failed at x = (t, y)."""
+    if failed == 1:
+        return FailedError(x[0], x[1:])
+    if failed == 2:
+        return ArithmeticError("the steps become too small")
+    return ValueError("SciPy refuses the arguments, or warns of them")
+
+
 class Problem(Sealed):
     """The right-hand side and method of initial value problems; it keeps the last steps for their derivatives."""
 
@@ -88,13 +99,14 @@ class Problem(Sealed):
         n, outer, sizes = self.f.size, self.f.outer_size, self.method.sizes
         if name not in self.kernels:
             counts = {**sizes, "N": n, "OUTER": outer, "WORK": work, "PARAMETERS": parameters}
-            self.kernels[name] = kernel(step_kernels, name, KINDS[name], callbacks, **counts)
+            module = step_kernels if name == "solve" else derivative_kernels
+            self.kernels[name] = kernel(module, name, KINDS[name], callbacks, **counts)
         return self.kernels[name], np.zeros(work + outer + (sizes["COUNT"] + 4) * (3 * n + 4 + more))
 
     def solve(self, *args: Any, axes: Axes = None) -> Solution:
         """Return the solution for the arguments of `solved`.
 
-        Errors: ArithmeticError if the kernel does not reach the end, ValueError if SciPy refuses the arguments.
+        Errors: those of `failure`.
         """
         size, n, m, f, failed = size_of(args, axes), self.f.size, self.method, self.f.value, 4
         start, end, at, y0, rtol, atol, first, largest, *outer = in_rows(args, axes)
@@ -111,12 +123,8 @@ class Problem(Sealed):
                 m.order, len(rows), rows.reshape(-1), counts, found.reshape(-1), x, work,
             )  # fmt: skip
             self.room *= 1 + (failed == 4)
-        if failed == 1:
-            raise FailedError(x[0], x[1:])
-        if failed == 2:
-            raise ArithmeticError("the steps become too small")
         if failed:
-            raise ValueError("SciPy refuses the arguments, or warns of them")
+            raise failure(failed, x)
         return Solution(found, rows[: int(counts.sum()) + size].copy(), counts, int(evaluations))
 
     def solve_and_keep(self, *args: Any, axes: Axes = None) -> Solution:

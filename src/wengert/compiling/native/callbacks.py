@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import re
+import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
+from inspect import getsource, isfunction
 from typing import Any
 
 import numpy as np
@@ -97,7 +98,8 @@ def kernel(
     type. The function returns a tuple, whose first number is an integer: 0 unless it failed.
 
     Parameters:
-        module (module): The module, whose source is read. Numbers that it defines are constants of the code.
+        module (module): The module, whose source is read, and that of modules from which it imports functions. Numbers
+            that it defines are constants of the code.
         name (str): The name of the function.
         parameters (str): The kinds of its parameters: NUMBER for a float, READ or WRITE for the memory of an array of
             floats, PLACES for that of integers.
@@ -116,13 +118,16 @@ def kernel(
         >>> total(3, np.ones(3))  # doctest: +SKIP
         (0, 3.0)
     """
-    numbers = {key: value for key, value in vars(module).items() if type(value) in (int, float, bool)} | sizes
+    modules = {value.__module__: sys.modules[value.__module__] for value in vars(module).values() if isfunction(value)}
+    names = {key: value for each in modules.values() for key, value in vars(each).items()}
+    numbers = {key: value for key, value in names.items() if type(value) in (int, float, bool)} | sizes
     parts: dict[str, None] = {}
     ufuncs: dict[str, np.ufunc] = {}
     for callback in callbacks.values():
         parts |= callback.helpers
         ufuncs |= callback.ufuncs
-    functions = [node for node in ast.parse(inspect.getsource(module)).body if isinstance(node, ast.FunctionDef)]
+    nodes = [node for each in modules.values() for node in ast.parse(getsource(each)).body]
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
     own = {node.name: f"kernel_{node.name}" for node in functions}  # callbacks call helpers of the same names
     texts = [ast.unparse(_WithNumbers(numbers, own).visit(node)) for node in functions]
     sources = [callback.source(each) for each, callback in callbacks.items()]
