@@ -48,7 +48,8 @@ def by_lsoda(x):
 
 
 def with_a_jacobian(x):
-    jac = lambda t, y: A * x[2] - 3.0 * x[3] * np.diag(y**2)
+    slopes = lambda y: 3.0 * x[3] * y**2
+    jac = lambda t, y: [[A[0, 0] * x[2] - slopes(y[0]), A[0, 1] * x[2]], A[1] * x[2] - [0, slopes(y[1])]]
     return solve_ivp(lambda t, y: A @ y * x[2] - x[3] * y**3, (0, 1), x[:2], "BDF", TIMES, jac=jac, **EXACT).y
 
 

@@ -171,7 +171,7 @@ def with_events(x):
 
 
 def with_events_backwards(x):
-    events = [lambda t, y: y[0] - 0.7 * x[3], lambda t, y: y[0] + 9.0]
+    events = [lambda t, y: y[:1] - 0.7 * x[3], lambda t, y: y[0] + 9.0]
     found = solve_ivp(lambda t, y: x[2] * (A @ y), (1.0, 0.0), x[:2], "DOP853", events=events)
     return np.concatenate([found.t_events[0], found.t_events[1], np.ravel(found.y_events[0])])
 

@@ -94,7 +94,7 @@ def jacobian_of(call: dict[str, Any]) -> Any:
         raise NotNativeError("native code has no jac= for complex states")
     if callable(jac):
         start, y0 = call["t_span"][0], call["y0"].astype(float)
-        native_function(lambda t, y: jac(t, y, *args), float(start), y0)
+        native_function(lambda t, y: np.array(jac(t, y, *args)), float(start), y0)
         jac = directly(as_written(jac), start, y0, *args)
     return directly(np.array, jac)
 
@@ -129,7 +129,7 @@ def rows_of_events(call: dict[str, Any], events: list[Any], at: Any, limits: Any
     f, _, y0 = example_of(call["fun"], call["args"], start, call["y0"], call["vectorized"], False)
 
     def slope_and_events(t: Any, y: Any) -> Any:
-        slope, values = f(t, y), [g(t, y) for g in events]
+        slope, values = f(t, y), [np.reshape(g(t, y), ()) for g in events]
         if isinstance(slope, list | tuple):
             return [*slope, *values]
         return np.concatenate([np.ravel(slope), *[np.reshape(value, 1) for value in values]])
