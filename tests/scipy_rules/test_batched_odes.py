@@ -128,10 +128,17 @@ def test_gradient_of_a_batch_by_shared_and_outer_parameters() -> None:
     np.testing.assert_allclose(wg.grad(loss)(p), wg.ngradient(loss, p)[0], rtol=1e-5)
 
 
+def with_an_event(y, k):
+    event = lambda t, z: z[1] - 0.5 * y[1]
+    return solve_ivp(lambda t, y: [y[1], -0.5 * y[0]], (0.0, 2.0), y, t_eval=[2.0], events=event).t_events[0] + 0.0 * k
+
+
 REFUSED = {
     "branch": (lambda y, k: solve_ivp(lambda t, y: -y if k < 1 else y, (0, 1), y, t_eval=[1.0]).y, "branch"),
     "failure": (lambda y, k: solve_ivp(lambda t, y: y * y * k, (0, 1), y, t_eval=[0.5]).status + 0.0 * k, "too small"),
     "nfev": (lambda y, k: 1.0 * solve_ivp(lambda t, y: -k * y, (0, 1), y, t_eval=[1.0]).nfev + 0.0 * k, "reads nfev"),
+    "events": (lambda y, k: with_an_event(y, k), "solver"),
+    "complex": (lambda y, k: swing(y + 0.1j, k).imag, "solver"),
     "second": (lambda y, k: wg.hessian(lambda y: np.sum(swing(y, k, "RK23")))(y), "solver such as"),
 }
 

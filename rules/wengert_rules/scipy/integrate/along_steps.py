@@ -262,17 +262,20 @@ def event_times(found: Any, events: list[Any], path: Path) -> list[Any] | None:
             if g.is_put_back() or values is None or values.size != native.size:
                 return None
             slopes = unseen(grad(lambda t, at_times=at_times: np.sum(at_times(t))), native)
-            times = as_roots(at_times, native, slopes)
+            times = as_roots(at_times, native, slopes, values)
         made.append(times)
     found["t_events"] = made or found["t_events"]
     return made
 
 
-def as_roots(event: Any, native: Any, slopes: Any) -> Any:
-    """The times at which an event is 0, as formulas: by a step of Newton for each order of derivative."""
+def as_roots(event: Any, native: Any, slopes: Any, values: Any) -> Any:
+    """The times at which an event is 0, as formulas: by a step of Newton for each order of derivative.
+
+    The event has these slopes and values at its `native` times.
+    """
     times = native
-    for _ in range(order()):
-        times = times - np.reshape(event(times), native.shape) / slopes
+    for k in range(order()):
+        times = times - np.reshape(event(times) if k else values, native.shape) / slopes
     return with_value(native, times)
 
 

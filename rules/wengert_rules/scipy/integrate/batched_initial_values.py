@@ -10,7 +10,7 @@ from wengert.extend import NotNativeError, as_written, order_in_batch, unseen
 from wengert_rules.scipy.arguments import unpacked
 from wengert_rules.scipy.integrate.along_steps import stages_of
 from wengert_rules.scipy.integrate.batched_steps import BatchProblem
-from wengert_rules.scipy.integrate.native_initial_values import EXPLICIT, check, method_name, result_of
+from wengert_rules.scipy.integrate.native_initial_values import EXPLICIT, check, method_name, options_of, result_of
 from wengert_rules.scipy.integrate.native_steps import solved
 from wengert_rules.scipy.integrate.recorded import SMALL, recorded
 
@@ -21,7 +21,7 @@ def solved_in_batch(call: dict[str, Any]) -> Any:
     SciPy solves the first example, whose values the function under `vmap` sees.
     """
     order: Any = order_in_batch()
-    if call["dense_output"]:
+    if call["dense_output"] or call["events"] is not None or call["t_eval"] is None or np.iscomplexobj(call["y0"]):
         return None
     try:
         check(call)
@@ -38,10 +38,8 @@ def solved_in_batch(call: dict[str, Any]) -> Any:
     problem = None if stages is None else unseen(first_solved, stages, call)
     if problem is None:
         return None
-    first = np.nan if call.get("first_step") is None else call["first_step"]
-    options = call.get("rtol", 1e-3), call.get("atol", 1e-6), first, call.get("max_step", np.inf)
-    values = problem.f.passed_to(solved, start, end, at, y0, *options, problem=problem)
-    return result_of(call, values, problem)
+    values = problem.f.passed_to(solved, start, end, at, y0, *options_of(call), problem=problem)
+    return result_of(call, values, problem.evaluations)
 
 
 def first_solved(stages: Any, call: dict[str, Any]) -> BatchProblem | None:

@@ -150,9 +150,10 @@ def times_of_event(event: Any, rows: Any, states_at: Any) -> Any:
     if not order():
         return native
     values = lambda t, y: np.array([np.reshape(event(t[k], y[k]), ()) for k in range(len(rows))])  # noqa: E731
-    y = stopped(states_at(native))
+    at_native = states_at(native)
+    y = stopped(at_native)
     slopes = unseen(grad(lambda t: np.sum(values(t, y + along * (t - native)[:, None]))), native)
-    return as_roots(lambda t: values(t, states_at(t)), native, slopes)
+    return as_roots(lambda t: values(t, states_at(t)), native, slopes, values(native, at_native))
 
 
 class DenseSolution:
