@@ -107,6 +107,23 @@ def test_derivatives(axes: tuple[Any, Any], method: str, most: int, monkeypatch:
             assert np.count_nonzero(found[k]) <= wanted.size  # no example depends on another one
 
 
+@pytest.mark.parametrize("method", ["RK45", "DOP853"])
+def test_complex_states(method: str) -> None:
+    words = {"t_eval": TIMES[1:], "rtol": np.array([1e-8, 1e-9]), "atol": [1e-9, 1e-8]}
+
+    def parts(y, k):
+        f = lambda t, y: 1j * k * y + 0.1j * np.abs(y) ** 2
+        found = solve_ivp(f, (0.0, 2.0), y * (1 + 0.3j), method, **words).y
+        return np.concatenate([found.real, found.imag])
+
+    with warnings.catch_warnings(action="error", category=wg.NoBatchingRuleWarning):
+        found, (by_y, by_k) = wg.vmap(parts)(Y[::3], K[::3]), wg.vmap(wg.jacfwd(parts, (0, 1)))(Y[::3], K[::3])
+    for i, example in enumerate(zip(Y[::3], K[::3], strict=True)):
+        np.testing.assert_allclose(found[i], parts(*example), rtol=1e-12)
+        for slopes, k in ((by_y, 0), (by_k, 1)):
+            np.testing.assert_allclose(slopes[i], differences(parts, example, k), rtol=1e-4, atol=1e-5)
+
+
 def test_derivatives_by_times() -> None:
     """The solution is one of y' = f, whose derivative by the time at its end is f there."""
     words = {"rtol": 1e-9, "atol": 1e-9}
@@ -138,7 +155,6 @@ REFUSED = {
     "failure": (lambda y, k: solve_ivp(lambda t, y: y * y * k, (0, 1), y, t_eval=[0.5]).status + 0.0 * k, "too small"),
     "nfev": (lambda y, k: 1.0 * solve_ivp(lambda t, y: -k * y, (0, 1), y, t_eval=[1.0]).nfev + 0.0 * k, "reads nfev"),
     "events": (lambda y, k: with_an_event(y, k), "solver"),
-    "complex": (lambda y, k: swing(y + 0.1j, k).imag, "solver"),
     "second": (lambda y, k: wg.hessian(lambda y: np.sum(swing(y, k, "RK23")))(y), "solver such as"),
 }
 

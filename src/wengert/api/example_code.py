@@ -188,7 +188,7 @@ def _argument_key(arg: Any) -> Any:
         return _form(arg), None if is_inexact(arg) else bits(arg)
     if isinstance(arg, np.generic | float | complex):
         return type(arg), bits(arg)
-    if isinstance(arg, int | str | bytes | type | np.dtype | None):
+    if isinstance(arg, int | str | bytes | type | np.dtype | types.EllipsisType | None):
         return type(arg), arg
     raise _IncomparableError
 

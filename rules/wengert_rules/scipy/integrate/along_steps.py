@@ -31,7 +31,7 @@ from wengert_rules.scipy.integrate.paths import (
     path_on,
     values_along,
 )
-from wengert_rules.scipy.integrate.recorded import TABLEAUX, Cut, Steps, recorded, recorded_paths
+from wengert_rules.scipy.integrate.recorded import TABLEAUX, Cut, Steps, as_reals, recorded, recorded_paths
 
 METHODS = {name: getattr(integrate, name) for name in ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")}
 FAILED = -1
@@ -77,7 +77,8 @@ def along_steps(call: dict[str, Any]) -> Any:
         return None
     call, found, steps, cut, call_on_constants, words = made
     if words is not None:
-        return directly(with_values, found, call_on_constants(values_along, y0, **words))
+        values = call_on_constants(values_along, in_pairs(y0), **words)
+        return directly(with_values, found, np.transpose(in_complex(values.T)) if np.iscomplexobj(y0) else values)
     path = path_along(f, steps, cut, y0, call, found)
     if path is None:
         return None
@@ -107,8 +108,8 @@ def method_of(call: dict[str, Any]) -> Any:
 
 
 def asks_first_derivatives(call: dict[str, Any]) -> bool:
-    """Whether first derivatives of real values at constant times are all that is asked of a solution."""
-    is_plain = not call["dense_output"] and call.get("events") is None and not np.iscomplexobj(call["y0"])
+    """Whether first derivatives of values at constant times are all that is asked of a solution."""
+    is_plain = not call["dense_output"] and call.get("events") is None
     return is_plain and order() == 1 and not is_traced((call["t_span"], call["t_eval"]))
 
 
@@ -125,7 +126,8 @@ def solved(f: Any, events: list[Any], call: dict[str, Any], by_linear_path: bool
     if by_linear_path and found["status"] != FAILED and len(found["t"]) and (products := f.products()) is not None:
         path: Any = path_along(f, steps, cut, call["y0"], call, found, LinearPath)
         if path is not None:
-            words = {"products": products, "at": LinearValues(path, call["t_eval"]), "values": found["y"]}
+            values = as_reals(found["y"].T).T if np.iscomplexobj(call["y0"]) else found["y"]
+            words = {"products": products, "at": LinearValues(path, call["t_eval"]), "values": values}
             return call, found, steps, cut, f.passed_to, words
     return call, found, steps, cut, f.passed_to, None
 

@@ -12,7 +12,8 @@ from wengert_rules.scipy.integrate.along_steps import stages_of
 from wengert_rules.scipy.integrate.batched_steps import BatchProblem
 from wengert_rules.scipy.integrate.native_initial_values import EXPLICIT, check, method_name, options_of, result_of
 from wengert_rules.scipy.integrate.native_steps import solved
-from wengert_rules.scipy.integrate.recorded import SMALL, recorded
+from wengert_rules.scipy.integrate.paths import in_complex, in_pairs
+from wengert_rules.scipy.integrate.recorded import SMALL, as_reals, recorded
 
 
 def solved_in_batch(call: dict[str, Any]) -> Any:
@@ -21,35 +22,43 @@ def solved_in_batch(call: dict[str, Any]) -> Any:
     SciPy solves the first example, whose values the function under `vmap` sees.
     """
     order: Any = order_in_batch()
-    if call["dense_output"] or call["events"] is not None or call["t_eval"] is None or np.iscomplexobj(call["y0"]):
+    if call["dense_output"] or call["events"] is not None or call["t_eval"] is None:
         return None
     try:
         check(call)
         method = method_name(call)
-        y0, args = np.asarray(call["y0"]).astype(float), unpacked(call["args"])
+        given, args = np.asarray(call["y0"]), unpacked(call["args"])
+        y0 = in_pairs(given).astype(float)
         at = np.asarray(call["t_eval"]).astype(float)
     except (NotNativeError, TypeError, ValueError):  # SciPy says what is wrong with them
         return None
     if method not in EXPLICIT or not at.size or order > 1 or (order == 1 and y0.size > SMALL):
         return None
     start, end = call["t_span"]
-    stages = stages_of(call["fun"], args, start, y0, call["vectorized"])
-    call = {**call, "y0": y0, "t_eval": at, "args": args, "method": EXPLICIT[method]}
+    stages = stages_of(call["fun"], args, start, given, call["vectorized"])
+    call = {
+        **call,
+        "y0": given if np.iscomplexobj(given) else y0,
+        "t_eval": at,
+        "args": args,
+        "method": EXPLICIT[method],
+    }
     problem = None if stages is None else unseen(first_solved, stages, call)
     if problem is None:
         return None
     values = problem.f.passed_to(solved, start, end, at, y0, *options_of(call), problem=problem)
-    return result_of(call, values, problem.evaluations)
+    return result_of(call, in_complex(values) if np.iscomplexobj(given) else values, problem.evaluations)
 
 
 def first_solved(stages: Any, call: dict[str, Any]) -> BatchProblem | None:
     """Return the problem, with its first example solved; None if that fails, or if f has effects."""
     try:
-        problem = BatchProblem(stages.of_rows(), call["method"], call["y0"].size)
+        is_complex = np.iscomplexobj(call["y0"])
+        problem = BatchProblem(stages.of_rows(), call["method"], call["y0"].size * (1 + is_complex), is_complex)
     except NotNativeError:
         return None
     found, steps, _ = recorded(**{**call, "fun": as_written(call["fun"])})
     if stages.is_put_back() or not found["success"] or steps is None:
         return None
-    problem.first = found["y"].T, steps
+    problem.first = as_reals(found["y"].T), steps
     return problem

@@ -105,8 +105,8 @@ class LinearExamples:
 class BatchProblem(Sealed):
     """The right-hand side and method of initial value problems, with the methods of a `native_steps.Problem`."""
 
-    def __init__(self, f: Any, method: Any, equations: int) -> None:
-        self.f, self.method, self.equations = f, method, equations
+    def __init__(self, f: Any, method: Any, equations: int, in_pairs: bool) -> None:
+        self.f, self.method, self.equations, self.in_pairs = f, method, equations, in_pairs
         self.kept = OrderedDict[Any, SolvedExamples]()
         self.evaluations = {"nfev": 0, "njev": 0, "nlu": 0}
         self.first: tuple[np.ndarray, Steps] | None = None  # the values and steps of the first example
@@ -145,7 +145,8 @@ class BatchProblem(Sealed):
         start, end, first, largest = (np.repeat(part, size // len(part)) for part in (start, end, first, largest))
         y0, rtol, atol = (np.array(np.broadcast_to(part, (size, n))) for part in (y0, rtol, atol))
         at = np.array(np.broadcast_to(at, (size, at.shape[1])))
-        problems = Problems(self.method, self._slopes(outer), start, end, y0, rtol, atol, first, largest)
+        f = self._slopes(outer)
+        problems = Problems(self.method, f, start, end, y0, rtol, atol, first, largest, self.in_pairs)
         if problems.is_refused(at):
             raise NotNativeError("SciPy refuses the arguments of one, or warns of them")
         found = solved_together(problems)

@@ -60,7 +60,10 @@ class Trajectories(NamedTuple):
 
 
 class Problems(NamedTuple):
-    """A method, a right-hand side, and the arguments of each problem, with a row for each; `first` may be nan."""
+    """A method, a right-hand side, and the arguments of each problem, with a row for each; `first` may be nan.
+
+    If `in_pairs`, states are complex numbers in pairs.
+    """
 
     method: Any
     f: Slopes
@@ -71,6 +74,7 @@ class Problems(NamedTuple):
     atol: np.ndarray
     first: np.ndarray
     largest: np.ndarray
+    in_pairs: bool
 
     def is_refused(self, at: np.ndarray) -> bool:
         """Whether SciPy raises an error for some arguments, or warns."""
@@ -86,13 +90,13 @@ class Problems(NamedTuple):
         if not np.isnan(self.first).any():
             return self.first
         rows, whole = np.arange(len(self.y0)), np.abs(self.end - self.start)
-        scale = self.atol + np.abs(self.y0) * self.rtol
-        d0, d1 = norms(self.y0 / scale), norms(slope / scale)
+        scale = self.atol + self.magnitudes(self.y0) * self.rtol
+        d0, d1 = self.norms(self.y0 / scale), self.norms(slope / scale)
         with np.errstate(all="ignore"):
             h0 = np.where((d0 < 1e-5) | (d1 < 1e-5), 1e-6, 0.01 * d0 / d1)
         h0 = np.minimum(h0, whole)
         later = self.f(self.start + h0 * direction, self.y0 + (h0 * direction)[:, None] * slope, rows)
-        d2 = norms((later - slope) / scale) / h0
+        d2 = self.norms((later - slope) / scale) / h0
         exponent = 1 / (self.method.error_estimator_order + 1)
         h1 = np.array([max(1e-6, h * 1e-3) if a <= 1e-15 and b <= 1e-15 else (0.01 / max(a, b)) ** exponent
                        for h, a, b in zip(h0.tolist(), d1.tolist(), d2.tolist(), strict=True)])  # fmt: skip
@@ -113,11 +117,24 @@ class Problems(NamedTuple):
     def error_norms(self, K: np.ndarray, h: np.ndarray, scale: np.ndarray) -> np.ndarray:
         """Return SciPy's norms of the estimated errors."""
         if self.method is not DOP853:
-            return norms(times(K, self.method.E) * h[:, None] / scale)
+            return self.norms(times(K, self.method.E) * h[:, None] / scale)
         fifth, third = [squares(times(K, E) / scale) for E in (self.method.E5, self.method.E3)]
         is_exact = (fifth == 0) & (third == 0)
         denominator = np.where(is_exact, 1.0, fifth + 0.01 * third)
-        return np.abs(h) * fifth / np.sqrt(denominator * scale.shape[1])
+        return np.abs(h) * fifth / np.sqrt(denominator * self.size)
+
+    @property
+    def size(self) -> int:
+        """The number of states."""
+        return self.y0.shape[1] // (1 + self.in_pairs)
+
+    def magnitudes(self, y: np.ndarray) -> np.ndarray:
+        """Return the absolute values of states."""
+        return np.repeat(np.abs(y.view(complex)), 2, axis=1) if self.in_pairs else np.abs(y)
+
+    def norms(self, x: np.ndarray) -> np.ndarray:
+        """Return the root of the mean square of each row."""
+        return np.sqrt(np.matmul(x[:, None], x[:, :, None]).ravel()) / self.size**0.5
 
 
 def times(K: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -129,11 +146,6 @@ def squares(x: np.ndarray) -> np.ndarray:
     """Return the square of the length of each row."""
     length = np.sqrt(np.matmul(x[:, None], x[:, :, None]).ravel())
     return length * length
-
-
-def norms(x: np.ndarray) -> np.ndarray:
-    """Return the root of the mean square of each row."""
-    return np.sqrt(np.matmul(x[:, None], x[:, :, None]).ravel()) / x.shape[1] ** 0.5
 
 
 def solved_together(problems: Problems) -> Trajectories:
@@ -170,7 +182,8 @@ def taken_steps(problems: Problems, slope: np.ndarray) -> Any:
         h = following - t
         length = np.abs(h)
         K, after = problems.stages(t, y, slope, h, rows)
-        scale = problems.atol[rows] + np.maximum(np.abs(y), np.abs(after)) * problems.rtol[rows]
+        sizes = np.maximum(problems.magnitudes(y), problems.magnitudes(after))
+        scale = problems.atol[rows] + sizes * problems.rtol[rows]
         error = problems.error_norms(K, h, scale)
         is_taken = (error < 1) & is_running
         length = length * factors(error, exponent, is_retry)
