@@ -155,6 +155,23 @@ def measure_odeint(name: str) -> None:
     show(f"{name}, odeint", 0.0, works)
 
 
+def measure_accuracy(method: str, rtol: float) -> None:
+    """Print the largest errors of states and of the gradient by the logarithms of the unknowns, relative to the
+    largest of each, in units of rtol. A tight solution is the oracle."""
+    x = np.concatenate([PREY.p, PREY.y0])
+
+    def solved(x: np.ndarray, method: str, tolerance: float) -> np.ndarray:
+        return PREY._replace(options={"rtol": tolerance, "atol": tolerance}).solved(x, method)
+
+    def error(f: Callable[..., Any]) -> float:
+        wanted = f("DOP853", 1e-12)
+        return float(np.max(np.abs(f(method, rtol) - wanted)) / np.max(np.abs(wanted)) / rtol)
+
+    of_states = error(lambda *how: solved(x, *how))
+    of_gradient = error(lambda *how: x * wg.grad(lambda x: np.sum(solved(x, *how) ** 2))(x))
+    print(f"Lotka-Volterra, {method:8}rtol {rtol:.0e}: states {of_states:6.1f} rtol   gradient {of_gradient:6.1f} rtol")
+
+
 def measure_batch(method: str) -> None:
     """Print the times of wg.vmap over 100 initial values and parameters, as ratios to those of loops."""
     random = np.random.default_rng(0)
@@ -290,6 +307,10 @@ if __name__ == "__main__":
         print("\ngradients by wg.ode_adjoint")
         for name, method in ADJOINTS:
             measure_adjoints(name, method)
+    if not asked or "accuracy" in asked:
+        print("\nerrors")
+        for method, rtol in itertools.product(("RK45", "DOP853", "LSODA", "Radau", "BDF"), (1e-5, 1e-7, 1e-9)):
+            measure_accuracy(method, rtol)
     if "diffrax" in asked or (not asked and importlib.util.find_spec("diffrax")):
         print("\nratios to diffrax")
         for name in ("Lotka-Volterra", "reaction-diffusion"):
