@@ -19,7 +19,7 @@ from scipy.integrate import DOP853, RK23, solve_ivp
 import wengert as wg
 from wengert.api import native_functions
 from wengert.compiling.native import callbacks
-from wengert.extend import native_function
+from wengert.extend import NotNativeError, native_function
 from wengert.values.kernel_cache import has_compiler
 from wengert_rules.scipy.integrate import native_initial_values, native_steps
 
@@ -418,6 +418,12 @@ def test_without_a_compiler_it_runs_uncompiled(monkeypatch: pytest.MonkeyPatch) 
 
 def problem(f: Any, method: Any, y0: Any) -> Any:
     return native_steps.Problem(native_function(f, 0.0, y0).native, native_steps.Method.of(method))
+
+
+def test_complex_slopes_of_real_states_are_refused(in_python: None) -> None:
+    """SciPy discards their imaginary parts."""
+    with pytest.raises(NotNativeError, match="returns complex numbers"):
+        native_function(lambda t, y: (1.0 + 1.0j) * y, 0.0, X)
 
 
 @pytest.mark.parametrize(

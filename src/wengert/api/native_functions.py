@@ -108,7 +108,10 @@ class _Branch:
     def __init__(self, tape: Tape, count: int) -> None:
         self._tape, self._count = tape, count
         self.given = [op.val for op in tape if isinstance(op, Input) and not op.callee]
-        self.size: int = self.vector(*self.given).size
+        found = self.vector(*self.given)
+        if np.iscomplexobj(found):
+            raise NotNativeError("the function that it calls returns complex numbers")
+        self.size: int = found.size
 
     def vector(self, *inputs: Any) -> Any:
         """Return the result."""

@@ -132,7 +132,7 @@ def rows_of_events(call: dict[str, Any], events: list[Any], at: Any, limits: Any
         slope, values = f(t, y), [np.reshape(g(t, y), ()) for g in events]
         if isinstance(slope, list | tuple):
             return [*slope, *values]
-        return np.concatenate([np.ravel(slope), *[np.reshape(value, 1) for value in values]])
+        return np.concatenate([np.ravel(slope), np.array(values)])
 
     def find(native: Any) -> Any:
         if native.native.size != np.size(y0) + len(events):
