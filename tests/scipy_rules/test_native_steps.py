@@ -163,15 +163,14 @@ def that_asks_for_success(x):
 
 def with_events(x):
     landed = lambda t, y, k: y[0] + 0.1 * k
-    landed.terminal, landed.direction = 2, -1.0
-    words = {"args": (x[2],), "events": [lambda t, y, k: y[1] - x[3] * t, landed], "t_eval": np.arange(20.0)}
+    landed.terminal, landed.direction = 1, -1.0
+    words = {"args": (x[2],), "events": landed, "t_eval": np.arange(3.0)}
     found = solve_ivp(lambda t, y, k: [k * y[1], -2.0 * k * y[0]], (0.0, 100.0), x[:2], **words)
-    parts = *found.t_events, np.ravel(found.y_events[1]), np.ravel(found.y), [found.status, len(found.t)]
-    return np.concatenate(parts)
+    return np.concatenate([found.t_events[0], found.y_events[0][0], np.ravel(found.y), [found.status, len(found.t)]])
 
 
 def with_events_backwards(x):
-    events = [lambda t, y: y[:1] - 0.7 * x[3], lambda t, y: y[0] + 9.0]
+    events = [lambda t, y: y[0] - 0.7 * x[3], lambda t, y: y[0] + 9.0]
     found = solve_ivp(lambda t, y: x[2] * (A @ y), (1.0, 0.0), x[:2], "DOP853", events=events)
     return np.concatenate([found.t_events[0], found.t_events[1], np.ravel(found.y_events[0])])
 
@@ -216,6 +215,10 @@ def test_modes(transform: Any, in_python: None) -> None:
 def with_events_alone(x):
     found = solve_ivp(lambda t, y: A @ y * x[2], (0.0, 1.0), x[:2], events=lambda t, y: y[0] - 0.1)
     return found.t_events[0], found.y[:, -1]
+
+
+def with_an_event_that_is_an_array(x):
+    return solved(lambda t, y: A @ y * x[2], x, events=lambda t, y: y[:1] - 0.1)
 
 
 def with_an_event_that_counts(x):
@@ -273,8 +276,8 @@ def that_blows_up(x):
 
 
 UNCOMPILED = [
-    with_events_alone, with_an_event_that_counts, with_events_and_a_dense_solution, without_times, that_counts,
-    broadcast, that_writes_its_state, with_evaluations, of_all_items, that_blows_up,
+    with_events_alone, with_an_event_that_is_an_array, with_an_event_that_counts, with_events_and_a_dense_solution,
+    without_times, that_counts, broadcast, that_writes_its_state, with_evaluations, of_all_items, that_blows_up,
 ]  # fmt: skip
 
 

@@ -30,7 +30,8 @@ def result_without_effects(f: Callable[..., Any], *args: Any, **kwargs: Any) -> 
         result = as_traced(f)(*args, **kwargs)
     except Exception as error:
         before.is_put_back(are_equal)
-        if watching is not None and error in watching.refusals:
+        is_refused = watching is not None and error in watching.refusals
+        if is_refused or isinstance(error, NotNativeError):
             raise
         raise NotNativeError(f"the function that it calls raises {type(error).__name__}") from None
     if before.is_put_back(are_equal) or (reads and reads.effects.count != effects):

@@ -129,14 +129,16 @@ def rows_of_events(call: dict[str, Any], events: list[Any], at: Any, limits: Any
     f, _, y0 = example_of(call["fun"], call["args"], start, call["y0"], call["vectorized"], False)
 
     def slope_and_events(t: Any, y: Any) -> Any:
-        slope, values = f(t, y), [np.reshape(g(t, y), ()) for g in events]
+        slope, values = f(t, y), [g(t, y) for g in events]
+        if any([np.ndim(value) for value in values]):
+            raise NotNativeError("an event returns an array")
         if isinstance(slope, list | tuple):
             return [*slope, *values]
         return np.concatenate([np.ravel(slope), np.array(values)])
 
     def find(native: Any) -> Any:
         if native.native.size != np.size(y0) + len(events):
-            raise NotNativeError("an event returns an array")
+            raise NotNativeError("the right-hand side returns another number of slopes than states")
         method = Method.of(EXPLICIT[method_name(call)], np.iscomplexobj(call["y0"]))
         problem = unseen(EventProblem, native.native, method, len(events))
         return native.call(located, start, end, at, y0, *options_of(call), limits, problem=problem), problem.outcome
