@@ -561,8 +561,9 @@ def test_an_example_that_fails_runs_uncompiled(in_python: None) -> None:
 
 
 @pytest.mark.skipif(not has_compiler(), reason="numba is not installed")
-def test_native() -> None:
-    gradient = wg.value_and_grad(lambda x: np.sum(switched(x) ** 2))
+@pytest.mark.parametrize("f", [switched, with_events, of_complex_numbers], ids=lambda f: f.__name__)
+def test_native(f: Callable[..., Any]) -> None:
+    gradient = wg.value_and_grad(lambda x: np.sum(f(x) ** 2))
     compiled = wg.compile(gradient, strict=True)
     for x in (X, 1.1 * X):
         for found, wanted in zip(compiled(x), gradient(x), strict=True):
