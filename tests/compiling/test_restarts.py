@@ -430,6 +430,15 @@ def of_a_root_after_the_loop(x, d):
     return d * s**0.5
 
 
+def of_a_difference(x, d):
+    s, total = 1.0, 0.0
+    for v in x:
+        if v > 0.3:
+            total = total + (s - d) ** 1.5 + (s - d) ** (200.0 * d - 100.0)
+        s = max(s + v, 0.7)
+    return np.real(total)
+
+
 def raised_or_returned(f, *args):
     try:
         return f(*args)
@@ -456,6 +465,7 @@ def raised_or_returned(f, *args):
         in_a_dictionary,
         by_a_negative_power_after_the_loop,
         of_a_root_after_the_loop,
+        of_a_difference,
     ],
     ids=lambda f: f.__name__,
 )
@@ -492,7 +502,17 @@ def averages(x, tau):
     return mean
 
 
-@pytest.mark.parametrize("f", [leaks, averages], ids=lambda f: f.__name__)
+def drains(x, tau):
+    level, out = 5.0, 0.0
+    for v in x:
+        out = out + v / (level + tau) * (level / tau) ** 1.5
+        if v < 0.0:
+            level = level - 0.1 * (level / tau) ** tau
+        level = max(level + 0.1 * v, 0.1)
+    return out
+
+
+@pytest.mark.parametrize("f", [leaks, averages, drains], ids=lambda f: f.__name__)
 def test_divisors_that_are_not_zero_leave_loops_free(f):
     compiled = wg.compile(f, native=False)
     for x, tau in [(X, 2.0), (-X, 3.0), (np.linspace(0.0, 3.0, 50), 1.5), (X[:20], 2.5)]:

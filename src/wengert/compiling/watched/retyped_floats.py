@@ -6,6 +6,7 @@ others. On the tape they are alike, so that the loop is one loop; the traced cod
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -20,7 +21,7 @@ from wengert.recording.shadow import SHADOW
 from wengert.values.specs import FLOATS, fresh
 
 MAY_RAISE = "a float may raise an error where np.float64 returns inf or nan"
-_POSITIVE = Primitive(operator.gt, None, "guard")
+_GREATER, _LESS = Primitive(operator.gt, None, "guard"), Primitive(operator.lt, None, "guard")
 
 
 def keeps_float(t: type, kind: type) -> bool:
@@ -32,15 +33,15 @@ class RetypedFloats(dict[int, Any]):
     """The numbers on the tape by their slots: lifted floats, and the results of arithmetic and tests on these.
 
     Where Python's floats raise an error or return a complex number, np.float64 returns inf or nan. So the tape guards
-    divisors from before the first loop, at `begin`, and divisors and bases after the last one. `floats` are the slots
-    of all numbers that may be floats: a variable may leave the loop as one if a branch does not change it. `firsts` has
-    for those of lifted variables the constants with which they begin.
+    divisors and bases in each iteration, and divisors from before the first loop, at `begin`, once. `floats` are the
+    slots of all numbers that may be floats: a variable may leave the loop as one if a branch does not change it.
+    `firsts` has for those of lifted variables the constants with which they begin.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.seen = self.begin = 0  # entries that were looked at, and that lie before the first loop
-        self.floats, self.divisors, self.bases = set[int](), dict[Any, None](), dict[int, None]()
+        self.floats, self.divisors = set[int](), dict[Any, None]()
         self.carried = set[int | None]()  # the slots of all variables at heads
         self.firsts: dict[int, set[float]] = {}
         self.relied: dict[int, Any] = {}  # the firsts that no float is to differ from, by id
@@ -63,7 +64,7 @@ class RetypedFloats(dict[int, Any]):
         SHADOW[id(made)] = slot
         return made
 
-    def follow(self, recording: Recording, is_ended: bool = False) -> None:
+    def follow(self, recording: Recording) -> None:
         """Find the results of arithmetic and tests since the last time, and their numbers on the tape.
 
         Errors: SymbolicIntError if a float may raise an error that no guard expects.
@@ -84,7 +85,7 @@ class RetypedFloats(dict[int, Any]):
                 if number is not entry[1]:
                     self[slot] = number
                 self.floats.add(slot)
-                self._expect_errors(recording, entry, slots, is_ended)
+                self._expect_errors(recording, slot, entry, slots)
 
     def _retype_extremum(self, slot: int, entry: Any) -> None:
         """Note the smaller or larger of floats and np.float64: in another call, one of the other type may be it."""
@@ -100,31 +101,37 @@ class RetypedFloats(dict[int, Any]):
         """Whether an operand is one of Python's numbers in a run that is not traced."""
         return type(value) in (float, int, bool) or slot in self.floats
 
-    def _expect_errors(self, recording: Recording, entry: Any, slots: tuple[Any, ...], is_ended: bool) -> None:
-        """Note the divisor of an operation on floats."""
-        name, exponent = info(entry[0].fn).name, entry[3][-1]
+    def _expect_errors(self, recording: Recording, power: int, entry: Any, slots: tuple[Any, ...]) -> None:
+        """Guard what an operation on floats needs: a divisor other than zero, a positive base, a finite power."""
+        name, (number, exponent) = info(entry[0].fn).name, (entry[3][0], entry[3][-1])
         if name not in ("divide", "floor_divide", "remainder", "divmod", "power"):
             return
         is_power = name == "power"
         if is_power and slots[1] is None and exponent > 0 and exponent == int(exponent):
             return  # it may only overflow
-        for slot in slots if is_power else slots[1:]:
-            if slot is None or _is_fixed(recording, slot):
-                continue
-            firsts = self.firsts.get(slot, (0.0,))
-            if all([first > 0.0 or (first and not is_power) for first in firsts]):
-                self.relied[id(firsts)] = firsts
-                continue
-            divisor = None if is_power else self._invariant(recording, slot)
-            number = entry[3][0 if is_power else 1]
-            if divisor is not None:
-                self.divisors[divisor] = None
-            elif not is_ended or not (number > 0.0 or (number and not is_power)):
-                refuse_counter(MAY_RAISE)
-            elif not is_power:
-                self.divisors[slot] = None
-            elif slots[0] is not None:
-                self.bases[slots[0]] = None
+        may_fail = [slot for slot in (slots if is_power else slots[1:]) if self._may_be_zero(recording, slot, is_power)]
+        if not may_fail:
+            return
+        divisor = None if is_power else self._invariant(recording, slots[1])
+        if divisor is not None:
+            self.divisors[divisor] = None
+        elif not (number > 0.0 if is_power else exponent):
+            refuse_counter(MAY_RAISE)
+        elif not is_power:
+            guard(recording, bool, exponent, slots[1])
+        else:
+            recording.append((_GREATER, True, (slots[0], None), (number, 0.0), None, STATE.site))
+            recording.append((_LESS, True, (power, None), (entry[1], math.inf), None, STATE.site))
+
+    def _may_be_zero(self, recording: Recording, slot: int | None, is_power: bool) -> bool:
+        """Whether a number may be zero, or negative if it is part of a power, where it is a float."""
+        if slot is None or _is_fixed(recording, slot):
+            return False
+        firsts = self.firsts.get(slot, (0.0,))
+        if all([first > 0.0 or (first and not is_power) for first in firsts]):
+            self.relied[id(firsts)] = firsts
+            return False
+        return True
 
     def _invariant(self, recording: Recording, slot: int | None) -> Any:
         """Return the slot of a number from before the first loop, or its computation from such; None for others."""
@@ -147,9 +154,6 @@ class RetypedFloats(dict[int, Any]):
         for divisor in self.divisors:
             slot, value = _compute(recording, divisor)
             guard(recording, bool, value, slot)
-        for slot in self.bases:
-            value = recording.entries[slot][1]  # type: ignore[index]
-            recording.append((_POSITIVE, True, (slot, None), (value, 0.0), None, STATE.site))
         for slot, number in self.items():
             recording.entries[slot] = _with_value(recording.entries[slot], number)
 

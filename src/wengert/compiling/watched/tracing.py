@@ -158,7 +158,7 @@ class Tracer:
                     effects = effect_lines(reads, recording)
                 if is_counting:
                     check_counters(recording)
-                    reads.heads.retyped.follow(recording, is_ended=True)
+                    reads.heads.retyped.follow(recording)
                     check_tables(recording)
                     check_records(recording)
                     reads.heads.lists.check()
