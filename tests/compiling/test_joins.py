@@ -66,14 +66,14 @@ def test_code_grows_with_the_number_of_ifs_and_not_with_their_combinations():
     def program(count):
         lines = ["def f(x):", "    c = 0.5", "    for v in x:"]
         for k in range(count):
-            lines += [f"        if v * {k + 1.0} % 1.0 > 0.5:", f"            c = c * 0.9 + 0.{k + 1} * v"]
-            lines += ["        else:", "            c = c * 0.95"]
+            lines += [f"        if v * {k + 1.0} % 1.0 > 0.5 or v > 2.0:", f"            c = c * 0.9 + 0.{k + 1} * v"]
+            lines += ["            c = c * 0.99", "        else:", "            d = c * 0.95", "            c = d"]
         space = {}
         exec("\n".join([*lines, "    return c"]), space)
         return space["f"]
 
-    x, lengths = np.random.default_rng(1).normal(size=80), []
-    for count in (2, 4, 8):
+    x, lengths = np.random.default_rng(1).normal(size=50), []
+    for count in (2, 3, 5):
         compiled = wg.compile(wg.grad(program(count)), native=False)
         compiled(x)
         lengths.append(len(compiled.source().splitlines()))

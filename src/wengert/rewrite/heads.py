@@ -1,12 +1,12 @@
 """Loop heads: the labels that backward jumps go to, with a separate label for entering the loop.
 
-Where statements begin inside a loop, the paths through an iteration may join again.
+Where paths through an iteration meet at a statement, they may join again.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from bytecode import Instr, Label
@@ -18,8 +18,8 @@ from wengert.rewrite.loop_head import LoopHead
 def set_apart(items: list[Any], places: int) -> tuple[list[Any], dict[int, LoopHead]]:
     """Return a program's items, and the LoopHeads at their indices, except those of loops that change the stack.
 
-    Heads are at the labels of backward jumps, and where statements begin in loops. A forward jump to a head gets a
-    label of its own, right in front of it. An iterator takes `places` stack slots.
+    Heads are at the labels of backward jumps, and at statements in loops where paths meet. A forward jump to a head
+    gets a label of its own, right in front of it. An iterator takes `places` stack slots.
     """
     place = {item: k for k, item in enumerate(items) if isinstance(item, Label)}
     jumps: list[tuple[int, Any]] = [
@@ -34,8 +34,11 @@ def set_apart(items: list[Any], places: int) -> tuple[list[Any], dict[int, LoopH
     before = predecessors(items)
     loops = {place[label]: loop_at(before, place[label]) for label in labels}
     inmost = {k: head for head in sorted(loops, key=lambda head: -len(loops[head])) for k in loops[head]}
-    starts = {k for head in loops for k in _statements(items, head, loops[head]) if inmost[k] == head < k}
-    starts = {k for k in starts if not _begins_branch(items, before, k)}
+    meeting = dict[int, int]()
+    for head, loop in loops.items():
+        statements = {*_statements(items, head, loop)}
+        joining = [k for k in statements if inmost[k] == head < k and _joins_paths(before, statements, k)]
+        meeting |= _last_passed(before, head, loop, joining)
     at_heads: dict[int, LoopHead] = {}
     for k, jump in jumps:
         if jump.arg in labels and place[jump.arg] > k:
@@ -51,10 +54,10 @@ def set_apart(items: list[Any], places: int) -> tuple[list[Any], dict[int, LoopH
             after = live[place[instr.arg]] if is_for else live[k]
             changes = set_within(items, loops[k]), grown, indexed
             heads[len(made)] = at_heads[k] = LoopHead(
-                k, k, live[k], is_for, counts, *changes, after, *added.get(item, (0,))
+                k, k, k, live[k], is_for, counts, *changes, after, *added.get(item, (0,))
             )
-        elif k in starts:
-            heads[len(made)] = at_heads[inmost[k]]._replace(place=k, live=live[k])
+        elif k in meeting:
+            heads[len(made)] = at_heads[inmost[k]]._replace(place=k, since=meeting[k], live=live[k])
         made.append(item)
     return made, heads
 
@@ -69,13 +72,31 @@ def _statements(items: Sequence[Any], head: int, loop: set[int]) -> Iterator[int
                 yield k
 
 
-def _begins_branch(items: Sequence[Any], before: Sequence[set[int]], k: int) -> bool:
-    """Whether a statement is reached from one test only."""
+def _joins_paths(before: Sequence[set[int]], statements: Collection[int], k: int) -> bool:
+    """Whether several paths lead from other statements to this one."""
     while len(before[k]) == 1:
         [k] = before[k]
-        if isinstance(items[k], Instr) and items[k].name not in ("NOP", "NOT_TAKEN"):
-            return items[k].has_jump() and not items[k].is_uncond_jump()
-    return False
+        if k in statements:
+            return False
+    return len(before[k]) > 1
+
+
+def _last_passed(before: Sequence[set[int]], head: int, loop: set[int], places: Sequence[int]) -> dict[int, int]:
+    """Return for each of these places in a loop the last one, or the head, that each path from the head passes."""
+    after: dict[int, list[int]] = {k: [] for k in loop}
+    for k in loop:
+        for j in before[k] & loop:
+            after[j].append(k)
+    passed: dict[int, list[int]] = {k: [] for k in places}
+    for place in (head, *places):
+        reached, todo = {head} - {place}, [head][place == head :]
+        while todo:
+            new = {*after[todo.pop()]} - reached - {place}
+            reached |= new
+            todo += new
+        for k in {*places} - reached - {place}:
+            passed[k].append(place)
+    return {k: max(found, key=lambda j: len(passed.get(j, ()))) for k, found in passed.items()}
 
 
 def _stack_depths(items: Sequence[Any], head: int, loop: set[int]) -> dict[int, int]:

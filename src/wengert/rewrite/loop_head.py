@@ -1,4 +1,4 @@
-"""Where a loop begins, or a statement in it."""
+"""Where a loop begins, or paths in it meet."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 
 class LoopHead(NamedTuple):
-    """The head of a loop, or the beginning of a statement in it, with the local variables that are live there.
+    """The head of a loop, or a statement in it where paths meet, with the local variables that are live there.
 
-    `number` is the index of the head in the program, `place` that of the statement, for the head the same. The loop may
+    `number` is the index of the head in the program, `place` that of the statement, for the head the same. All paths
+    to the statement pass the place `since`, and no place of this kind that is common to them after it. The loop may
     change only the local variables in `set`. `is_for` says that a `for` begins there; `counts`, that its loop variable
     is not read, so that it only counts iterations. `grown` has the local variables that the loop only appends to, and
     how many of their last items it reads, `indexed` those of them that it also reads at a computed index, `after` those
@@ -18,6 +19,7 @@ class LoopHead(NamedTuple):
 
     number: int
     place: int
+    since: int
     live: frozenset[str]
     is_for: bool
     counts: bool

@@ -151,6 +151,7 @@ class Heads:
         if loop is None or self.seen > MOST_PARTS:
             return
         begin, loop.end = loop.end, len(self.reads.recording.entries)
+        loop.seen[head.place] = loop.end
         loop.makes_lists |= not head.fills and self.last_store > loop.begin
         loop.sizes.append(loop.end - begin)
         if head.is_for and not _only_counts(head, iterator) and type(iterator[0]) not in SYMBOLIC_ITERATORS:
@@ -195,12 +196,12 @@ class Heads:
         tell({place: made for place, made in chosen.items() if not (is_over and is_past(head, place))})
 
     def begin_statement(self, frame: types.FrameType, head: LoopHead, site: Site | None) -> None:
-        """Record that paths may join here, if there was a test since the last statement."""
+        """Record that paths may join here, if there was a test since they parted."""
         loop, _ = self.loops.get((id(frame), head.number), (None, None))
         entries = self.reads.recording.entries
         if loop is None:
             return
-        begin, loop.seen = loop.seen, len(entries)
+        begin, loop.seen[head.place] = loop.seen.get(head.since, loop.begin), len(entries)
         if loop.irregular > MOST_IRREGULAR or self.seen > MOST_PARTS or not _has_test(entries[begin:]):
             return
         if self.reads.swapped.are_changed(self.reads.recording):

@@ -15,14 +15,15 @@ class LoopRun:
     A "free" loop runs any number of iterations, a "branching" or "counted" one the traced number; in each iteration of
     a branching one it takes any of the traced branches.
 
-    `begin` and `end` are the slots of its first and last head, `seen` that of its last statement; `key` is its place in
-    the code.
+    `begin` and `end` are the slots of its first and last head, `seen` those after which its places where paths meet
+    were passed; `key` is its place in the code.
     """
 
     kind = ""
 
     def __init__(self, begin: int, key: LoopKey) -> None:
-        self.begin = self.end = self.seen = begin
+        self.begin = self.end = begin
+        self.seen: dict[int, int] = {}
         self.key = key
         self.keeps_types = True  # whether constants keep their types where they are lifted
         self.is_over = False  # whether a `for` is exhausted
