@@ -391,7 +391,7 @@ class TreeBuilder(RecordedRuns):
         kept = [j for j in range(len(self.kept)) if j not in past and (is_read_later or j not in self.unread)]
         found: list[Link] = [LoopVariable(j) for j in kept if all([row.variables[j] is op for row, op in pairs])]
         outer = {given for given in self.given if all([given[row.run] is op for row, op in pairs])}
-        is_computed = isinstance(ops[0], Call) or (type(ops[0]) is Constant and type(ops[0].val) is float)
+        is_computed = isinstance(ops[0], Call) or (type(ops[0].val) in FLOATS and getattr(ops[0], "name", None) is None)
         may_be_outer = bool(is_read_later or self.is_short or self.joins or not found or not is_computed)
         is_one = all([op is ops[0] for op in ops]) and self.is_before(ops[0], 0) and self.is_shared(ops[0])
         is_one &= ops[0] not in self.alone

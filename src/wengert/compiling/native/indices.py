@@ -147,7 +147,7 @@ def check_elements(body: Any, x: Any, condition: str) -> None:
 
 INT_WORDS = {
     "add": "{0} + {1}", "subtract": "{0} - {1}", "multiply": "{0} * {1} + 0.0", "negative": "0.0 - {0}",
-    "stopped": "{0}", "where": "({1} if {0} else {2})", "absolute": "abs({0})",
+    "positive": "{0}", "stopped": "{0}", "where": "({1} if {0} else {2})", "absolute": "abs({0})",
     "larger": "max({0}, {1})", "smaller": "min({0}, {1})",
     "maximum": "max({0}, {1})", "minimum": "min({0}, {1})", "clip": "min(max({0}, {1}), {2})",
     "floor_divide": "(float(int({0}) // int({1})) if {1} != 0.0 and {0} - {0} == {1} - {1} else nan)",
@@ -195,6 +195,8 @@ def emit_whole(body: Any, op: Call, fn: Any, *numbers: Any) -> Any:
             return a + b * (1 if name == "add" else -1)
         if name == "multiply" and not (a.steps and b.steps):
             return a * b.first if not b.steps else b * a.first
+    if name == "positive" and exact:
+        return exact[0]
     if name not in INT_WORDS or len(numbers) != info(fn).arity:
         raise UnsupportedOp(f"{name or fn} of integers")
     word = info(fn).word

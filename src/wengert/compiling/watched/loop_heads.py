@@ -17,6 +17,7 @@ import numpy as np
 
 from wengert.compiling.loops.periodicity import constant_key
 from wengert.compiling.watched.choices import choose, tell
+from wengert.compiling.watched.counter_lookups import CounterLookups
 from wengert.compiling.watched.filled_lists import FilledLists
 from wengert.compiling.watched.lifting import (
     LIFTABLE,
@@ -106,6 +107,7 @@ class Heads:
         self.readers: dict[int, Any] = {}  # of lists and tuples, by id, with what they held
         self.records: dict[int, Any] = {}  # by the ids of their stand-ins
         self.lists: Any = FilledLists(self)
+        self.lookups: Any = CounterLookups(self)
         self.indexed: dict[int, Any] = {}  # lists that loops append to and index by counters, by id, with the loop
         self.lifted_slots: dict[Any, LoopKey] = {}  # the loops whose counters begin in these slots
         self.counters: list[Any] = []  # kept alive here: the shadow table keeps only ids
@@ -223,7 +225,7 @@ class Heads:
     def let_go(self) -> None:
         """Keep only what is asked of heads when the trace has ended."""
         self.reads = None
-        self.lists = None
+        self.lists = self.lookups = None
         self.loops, self.constants, self.liftable, self.filled = {}, {}, {}, {}
         self.counters, self.tables, self.readers, self.records, self.indexed = [], [], {}, {}, {}
 
@@ -315,10 +317,7 @@ class Heads:
             for test, bound in ((operator.gt, difference - 0.5), (operator.lt, difference + 0.5)):  # guards
                 record_call(ruled(test), (float_of(ahead), bound), {})
             return container[place]
-        if id(container) not in self.readers:
-            read = column_reader(self.reads.recording, container)
-            self.readers[id(container)] = container, [*container], read
-        _, before, read = self.readers[id(container)]
+        _, before, read = self.reader(container)
         is_same = len(before) == len(container) and all(map(operator.is_, before, container))
         if read is None or not is_same:  # a table for each change would be quadratic
             if loop is not None:
@@ -327,6 +326,12 @@ class Heads:
                 return self.lists.read(self.lists.views[id(container)], key)
             self.refuse_key(key)
         return read(ItemIndex.of(place, key))
+
+    def reader(self, container: Any) -> tuple[Any, list[Any], Any]:
+        """Return a list or tuple with its items when it was first indexed, and the function that reads its table."""
+        if id(container) not in self.readers:
+            self.readers[id(container)] = container, [*container], column_reader(self.reads.recording, container)
+        return self.readers[id(container)]
 
     def growing(self, container: Any) -> tuple[Any, str]:
         """Return the counted loop that appends to a list, and the name of the list there; None if there is none."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.watched.counter_lookups import is_lookup
 from wengert.compiling.watched.effect_calls import is_effect
 from wengert.compiling.watched.effects import Sink
 from wengert.compiling.watched.filled_list_hooks import (
@@ -136,6 +137,9 @@ def _looking_up(name: str) -> Any:
     def call(container: Any, key: Any, site: Site | None) -> Any:
         if type(container) is DictStandIn and type(key) in _PLAIN_KEYS:
             return dict.__contains__(container, key) is (name == "contains")
+        if is_lookup(container, key):
+            STATE.site = site
+            return STATE.recording.reads.heads.lookups.contains(container, key) is (name == "contains")  # type: ignore[union-attr]
         return refusing(container, key, site)
 
     return call
@@ -211,6 +215,9 @@ def _counting_getitem(key: Any, container: Any, site: Site | None) -> Any:
     if type(key) is SymbolicInt and _may_be_indexed(container):
         STATE.site = site
         return STATE.recording.reads.heads.item(container, key)  # type: ignore[union-attr]
+    if type(container) is dict and is_lookup(container, key):
+        STATE.site = site
+        return STATE.recording.reads.heads.lookups.value(container, key)  # type: ignore[union-attr]
     if type(container) is list:
         recording: Any = STATE.recording
         while recording is not None:

@@ -100,7 +100,11 @@ class SymbolicRange:
         return self.take(item)
 
     def take(self, item: Any) -> Any:
-        """Return the traced item that replaces the one which the given iterator returned."""
+        """Return the traced item that replaces the one which the given iterator returned; no counter is that, too."""
+        return record_integer_call(operator.pos, self.advance(item))
+
+    def advance(self, item: Any) -> Any:
+        """Count an iteration; return the symbolic integer before."""
         expected = self.next
         if item != int(float_of(expected)):
             refuse_counter("other code advances the iterator of a loop")
@@ -120,7 +124,7 @@ class SymbolicItems(SymbolicRange):
         return len(self.array) - int(float_of(self.next))
 
     def take(self, item: Any) -> Any:
-        place = super().take(self.given.gi_frame.f_locals["i"])
+        place = self.advance(self.given.gi_frame.f_locals["i"])
         return record_call(ruled(operator.getitem), (self.array, recorded_key(place)), {})
 
 
@@ -160,7 +164,7 @@ class SymbolicRows(SymbolicRange):
         k = int(float_of(self.next))
         if _ids_of(item) not in [*map(_ids_of, self.before[k : k + 1])]:
             refuse_counter("a loop changes the list that it runs over")
-        return self.read(ItemIndex.of(k, super().take(k)))
+        return self.read(ItemIndex.of(k, self.advance(k)))
 
     def container(self, item: Any, parts: Sequence[Any]) -> Any:
         """Return a tuple like one of the items, which holds these parts."""

@@ -1,0 +1,94 @@
+"""Lookups of counters: in dictionaries whose keys are integers, and in sets, lists and tuples of integers.
+
+The tape looks a counter up in tables that have an item for each integer from the smallest key to the largest one.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+from wengert.compiling.watched.symbolic_ints import SymbolicInt, float_of, record_integer_call, refuse_counter
+from wengert.recording.primitives import ruled
+from wengert.recording.record import record_call
+
+MOST_INTEGERS = 10_000
+"""The largest number of integers from the smallest key to the largest one."""
+_LOOKED_UP_IN = (dict, set, frozenset, list, tuple)
+
+
+class LookupTables(NamedTuple):
+    """The keys and values of a container, and what it has for each integer from its smallest key on."""
+
+    keys: tuple[int, ...]
+    values: tuple[Any, ...]
+    members: tuple[bool, ...]
+    items: tuple[Any, ...]
+
+    def are_of(self, container: Any) -> bool:
+        """Whether a container holds the same keys and values."""
+        return self.keys == (*container,) and all(map(operator.is_, self.values, _values(container)))
+
+
+class CounterLookups:
+    """The containers in which a trace has looked up counters, by id, with their tables."""
+
+    def __init__(self, heads: Any) -> None:
+        self.heads, self.known = heads, dict[int, tuple[Any, LookupTables]]()
+
+    def contains(self, container: Any, key: Any) -> bool:
+        """Return whether a container has a counter as its key or item."""
+        if not container and type(container) in _LOOKED_UP_IN:
+            return False
+        tables = self._tables(container, key)
+        place = self._place(tables, key)
+        return place is not None and self.heads.item(tables.members, place)
+
+    def value(self, container: dict[int, Any], key: Any) -> Any:
+        """Return the value of a dictionary under a counter; an absent key has another kind of item in the table."""
+        if int(float_of(key)) not in container:
+            self.heads.refuse_key(key)
+        tables = self._tables(container, key)
+        return self.heads.item(tables.items, self._place(tables, key))
+
+    def _tables(self, container: Any, key: Any) -> LookupTables:
+        """Return the tables of a container; refuse the counter if there are none, or the container has changed."""
+        if id(container) not in self.known:
+            if not _has_tables(container):
+                refuse_counter("a counter is looked up in a container")
+            self.known[id(container)] = container, _tables_of(container)
+            for table in self.known[id(container)][1][2:]:  # all now, so that the next iterations are alike
+                self.heads.reader(table)
+        _, tables = self.known[id(container)]
+        if not tables.are_of(container):
+            self.heads.refuse_key(key)
+        return tables
+
+    def _place(self, tables: LookupTables, key: Any) -> Any:
+        """Return the place of a counter in the tables; None if it is outside of these. The tape tests that."""
+        low, high = min(tables.keys), max(tables.keys)
+        for test, bound in ((operator.ge, low), (operator.le, high)):
+            if not record_call(ruled(test), (float_of(key), float(bound)), {}):
+                return None
+        return record_integer_call(operator.sub, key, low)
+
+
+def is_lookup(container: Any, key: Any) -> bool:
+    """Whether a key is a counter, and tables may hold what a container of this type has for it."""
+    return type(key) is SymbolicInt and type(container) in _LOOKED_UP_IN
+
+
+def _has_tables(container: Any) -> bool:
+    is_of_integers = all([type(k) is int for k in container])
+    return is_of_integers and max(container) - min(container) < MOST_INTEGERS
+
+
+def _values(container: Any) -> Collection[Any]:
+    return container.values() if type(container) is dict else container
+
+
+def _tables_of(container: Any) -> LookupTables:
+    integers = range(min(container), max(container) + 2)  # at least two: one item would be a constant
+    items = tuple(map(container.get, integers)) if type(container) is dict else ()
+    return LookupTables((*container,), (*_values(container),), tuple([k in container for k in integers]), items)
