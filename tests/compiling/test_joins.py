@@ -343,8 +343,24 @@ def begins_with_nothing_but_constants(x, w):
     return np.sum(b) + a
 
 
+def begins_with_an_order(x, w):
+    y, total = w[0] * x + w[1], 0.0
+    order = np.argsort(y)
+    for k in range(len(x)):
+        v = y[order[k]]
+        total = total + k * np.sin(v) if v > 0.4 else total * 0.9 - v
+    return total
+
+
 @pytest.mark.parametrize(
-    "f", [begins_with_a_float, begins_with_zeros, begins_with_its_argument, begins_with_nothing_but_constants]
+    "f",
+    [
+        begins_with_a_float,
+        begins_with_zeros,
+        begins_with_its_argument,
+        begins_with_nothing_but_constants,
+        begins_with_an_order,
+    ],
 )
 def test_the_first_iteration_is_like_the_others(f):
     rng, w = np.random.default_rng(8), np.array([0.7, 0.4])

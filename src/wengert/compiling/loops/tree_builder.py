@@ -383,7 +383,8 @@ class TreeBuilder(RecordedRuns):
                 return links[0]
         if number >= 0:
             return StepValue(number)
-        if numbers - {-1} or not all([is_inexact(op.val) for op in ops]):
+        are_numbers = all([is_inexact(op.val) for op in ops])
+        if numbers - {-1} or not (are_numbers or all([type(op.val) is np.ndarray for op in ops])):
             raise Irregular(rows[0])
         if all([type(op) is Constant and _same_constant(op.val, ops[0].val) for op in ops]):
             ops = [ops[0]] * len(ops)  # states with other constants would differ
@@ -400,7 +401,7 @@ class TreeBuilder(RecordedRuns):
         if is_read_later and found and self.number_link is None and self.are_alike(found):
             found = found[:1]
         found += [OuterValue(self.number(given)) for given in outer]
-        if len(found) != 1:  # these iterations do not say which it is
+        if len(found) != 1 or not (are_numbers or outer):  # they do not say which, or none carries it
             raise Irregular(rows[0])
         return found[0]
 
