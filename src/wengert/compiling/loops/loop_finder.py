@@ -39,10 +39,10 @@ def find_while_loops(
         tests = [_ending_tests(ops, run) for run in heads]
         if None not in tests:
             with contextlib.suppress(Irregular, UnconfirmedError):
-                if found := TreeBuilder(ops, place, heads, tests, last, traces).loops():
+                if found := TreeBuilder(ops, place, heads, tests, last, traces, constants).loops():
                     return found
         try:
-            return TreeBuilder(ops, place, heads, heads, last, traces).loops()
+            return TreeBuilder(ops, place, heads, heads, last, traces, constants).loops()
         except UnconfirmedError:
             return []
         except Irregular as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -79,8 +79,10 @@ class RecordedRuns:
         cuts: Sequence[list[int]],
         last: Sequence[dict[Any, int]],
         traces: Sequence[int],
+        constants: Collection[Any],
     ) -> None:
         self.ops, self.place, self.heads, self.cuts, self.traces = ops, place, runs, cuts, traces
+        self.inputs_of_one_value = constants
         self.last = [last[traces[starts[0]]] for starts in cuts]
         self.after_tests = cuts is not runs
         self.forms = [ops[heads[-1]].fn.form for heads in runs]  # type: ignore[attr-defined]
@@ -158,9 +160,13 @@ class RecordedRuns:
     def is_before(self, op: Op, run: int) -> bool:
         return not isinstance(op, Call) or self.place[op] < self.cuts[run][0]
 
+    def is_constant(self, op: Op) -> bool:
+        """Whether an op has one value in all calls: a constant, or an input of a derivative's tape that is one."""
+        return type(op) is Constant or op in self.inputs_of_one_value
+
     def is_shared(self, op: Op) -> bool:
         """Whether each trace may read an op: it is a constant, or not one of an earlier trace."""
-        return type(op) is Constant or self.traces[self.place[op]] in (0, self.traces[-1])
+        return self.is_constant(op) or self.traces[self.place[op]] in (0, self.traces[-1])
 
     def number(self, given: tuple[Op, ...]) -> int:
         if given not in self.outer_values:

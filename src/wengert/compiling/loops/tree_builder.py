@@ -386,13 +386,13 @@ class TreeBuilder(RecordedRuns):
         are_numbers = all([is_inexact(op.val) for op in ops])
         if numbers - {-1} or not (are_numbers or all([type(op.val) is np.ndarray for op in ops])):
             raise Irregular(rows[0])
-        if all([type(op) is Constant and _same_constant(op.val, ops[0].val) for op in ops]):
+        if all([self.is_constant(op) and _same_constant(op.val, ops[0].val) for op in ops]):
             ops = [ops[0]] * len(ops)  # states with other constants would differ
         pairs = [*zip(rows, ops, strict=True)]
         kept = [j for j in range(len(self.kept)) if j not in past and (is_read_later or j not in self.unread)]
         found: list[Link] = [LoopVariable(j) for j in kept if all([row.variables[j] is op for row, op in pairs])]
         outer = {given for given in self.given if all([given[row.run] is op for row, op in pairs])}
-        is_computed = isinstance(ops[0], Call) or (type(ops[0].val) in FLOATS and getattr(ops[0], "name", None) is None)
+        is_computed = isinstance(ops[0], Call) or (self.is_constant(ops[0]) and type(ops[0].val) is float)
         may_be_outer = bool(is_read_later or self.is_short or self.joins or not found or not is_computed)
         is_one = all([op is ops[0] for op in ops]) and self.is_before(ops[0], 0) and self.is_shared(ops[0])
         is_one &= ops[0] not in self.alone
