@@ -167,3 +167,28 @@ def test_the_derivative_of_a_sort_is_native_at_ties() -> None:
         (value, x_bar), expected = run(x), gradient(x)
         assert value == pytest.approx(expected[0], rel=1e-13)
         np.testing.assert_allclose(x_bar, expected[1], rtol=1e-12)
+
+
+def follows_runs(p: np.ndarray, x: np.ndarray) -> Any:
+    """Begin each inner loop where the last one ended, as loops over ties do."""
+    i, total = 0, 0.0
+    while i < len(x):
+        j, peak = i, p[0]
+        while j < len(x) and x[j] < p[1]:
+            peak = peak + x[j] * p[1]
+            j += 1
+        total = total + peak * peak
+        i = j + 1
+    return total
+
+
+def test_a_loop_may_begin_at_a_computed_integer() -> None:
+    pytest.importorskip("numba")
+    compiled = wg.compile(wg.value_and_grad(follows_runs), native=True, strict=True)
+    for x, threshold in [(X, 0.9), (-X, 0.2), (X[::-1].copy(), 1.3)]:
+        p = np.array([0.3, threshold])
+        value, slopes = compiled(p, x)
+        assert value == pytest.approx(follows_runs(p, x), rel=1e-12)
+        steps = [follows_runs(p + 1e-6 * row, x) - follows_runs(p - 1e-6 * row, x) for row in np.eye(2)]
+        np.testing.assert_allclose(slopes, np.array(steps) / 2e-6, rtol=1e-6, atol=1e-7)
+    assert compiled.status == "compiled natively"

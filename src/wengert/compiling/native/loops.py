@@ -58,7 +58,7 @@ class _LoopEmitter:
 
     def value(self) -> tuple[Any, ...]:
         given = [
-            *map(self.first_index, self.first_indices, self.loop.steps),
+            *map(self.index, self.first_indices, self.loop.steps),
             *self.carried_values(),
             *map(self.outer_value, self.outer_values),
         ]
@@ -105,7 +105,10 @@ class _LoopEmitter:
 
     # -- inputs of an iteration
 
-    def first_index(self, first: Any, step: int) -> Affine:
+    def index(self, first: Any, step: int) -> Affine | Scalar:
+        """Return the integer that an iteration reads; if the first one is computed, each use checks its bounds."""
+        if isinstance(first, Scalar) and first.kind == FLOAT_KIND:
+            return self.inner.compute_number(f"{{0}} + {step}.0 * {self.counter.name}", first) if step else first
         if isinstance(first, bool) or not isinstance(first, (int, np.integer, Affine)):
             raise UnsupportedOp("a computed loop index")
         begin = first if isinstance(first, Affine) else Affine(int(first))
