@@ -51,6 +51,7 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     "joined integers": lambda x: np.concatenate([[7], integers(x)]) * 0.5 + x[0],
     "chosen integers": lambda x: np.where(x > 0.3, integers(x), 5) * 0.5,
     "integers and bools": lambda x: (integers(x) + (x > 0.3)) * 0.5 + np.maximum(integers(x), x > 0.3),
+    "items at no index": lambda x: np.concatenate([np.sin(x[AT[:0]]), x * 2.0]),
     "bins": lambda x: np.bincount(AT, weights=x, minlength=9) * 2.0,
     "more bins than asked for": lambda x: np.bincount(AT, x, minlength=2) * 2.0,
     "bins of all lengths": lambda x: np.bincount(AT, weights=x)[AT] * x,

@@ -115,8 +115,8 @@ class TapeProgram:
     def known_indices(self, known: KnownInts, n: int) -> View:
         """Return constant indices along an axis of n elements, made non-negative, as a parameter."""
         at = known.array
-        if at.size == 0 or at.min() < -n or at.max() >= n:
-            raise UnsupportedOp("an index array that is empty or out of bounds")
+        if at.size and not -n <= at.min() <= at.max() < n:
+            raise UnsupportedOp("an index array that is out of bounds")
         return replace(known.view, memory=self.known_ints(np.where(at < 0, at + n, at)))
 
     def known_ints(self, array: np.ndarray) -> FlatMemory:
