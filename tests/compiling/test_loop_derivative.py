@@ -418,3 +418,24 @@ def test_the_gradient_of_a_list_of_floats_is_a_float(f):
         slope = compiled(x)
         assert type(slope) is float
         assert slope == pytest.approx((f(x + 1e-6) - f(x - 1e-6)) / 2e-6, rel=1e-8)
+
+
+def shuffled_numbers(x: np.ndarray) -> Any:
+    values, s = [np.sin(0.1 * k * x[0] + x[1]) for k in range(50)], 0.0
+    for k in range(50):
+        s = np.tanh(0.9 * s + values[k * k % 50] * x[2])
+    return s
+
+
+def shuffled_vectors(x: np.ndarray) -> Any:
+    values, s = [np.sin(0.1 * k * x) for k in range(50)], x
+    for k in range(50):
+        s = np.tanh(0.9 * s + values[k * k % 50] * x[2])
+    return s[0]
+
+
+@pytest.mark.parametrize("f", [shuffled_numbers, shuffled_vectors])
+def test_cotangents_of_a_table_that_are_zero_in_the_first_call(made: list[int], f: Any) -> None:
+    compiled, x = wg.compile(wg.grad(f), strict=True), np.array([0.4, 0.7, 0.2])
+    compiled(x * np.array([1.0, 1.0, 0.0]))
+    np.testing.assert_allclose(compiled(x), by_differences(f, x), rtol=1e-6, atol=1e-8)

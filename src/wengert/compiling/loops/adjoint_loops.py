@@ -45,6 +45,9 @@ class LoopCall:
             active = active | {k for k, v in enumerate(loop.results[: self.carried]) if is_active(v, found)}
         if any([not is_inexact(self.inputs[k].val) for k in active]):
             raise UnsupportedLoopError("a loop-carried value becomes a float")
+        read = [a.op for a in self.given if isinstance(a, Variable) and type(value_of(a)) in (tuple, list)]
+        if not around.dependent.isdisjoint(read):
+            raise UnsupportedLoopError("a loop reads items of a tuple or a list")
         self.region = type(around)(ops, [self.inputs[k] for k in active], loop.results, around.traces)
 
     def run_forward(self, code: BodyCode, new: Environment) -> None:

@@ -30,6 +30,7 @@ from wengert.tape.tape import Tape
 from wengert.values import functional
 
 _COUNTER = CounterValue(0, 1)
+_STACKED = {float, complex, np.float64, np.complex128}
 
 
 def stack_rows(values: list[Any]) -> np.ndarray:
@@ -117,10 +118,13 @@ class _Body:
         return self.roller.ops[self.run.end - (back + 1) * self.run.period + j].val
 
     def table(self, link: Any) -> Variable:
-        """Push the tuple of the values of a link in all iterations."""
+        """Push what has the values of a link in all iterations: an array of numbers of one type, else a tuple."""
         if type(link) is ConstantPerIteration:
             return self.roller.new.push(Constant(link.values))
         parts = [self.roller.value(position) for position in link.positions]
+        kinds = {type(value_of(part)) for part in parts}
+        if len(kinds) == 1 and kinds <= _STACKED:
+            return self.roller.new.push(mkcall(np.array, parts))
         return self.roller.new.push(mkcall(functional.make_tuple, *parts))
 
     def write(self, outputs: list[int]) -> tuple[list[Variable], dict[int, int]]:
