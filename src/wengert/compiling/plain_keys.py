@@ -19,25 +19,33 @@ from wengert.values.keys import key_parts
 
 def with_plain_keys(tape: Any) -> Any:
     """Return the tape with the keys of all reads and stores in plain form; the tape itself if they are."""
-    new, changed = TapeRewriter(tape), False
-    ops: list[Any] = inputs_first(tape)
-    for op in ops:
-        keyed = isinstance(op, Call) and (op.fn is operator.getitem or is_store(op)) and not op.kwargs
-        if not keyed or len(op.args) < 2 or type(value_of(op.args[0])) is not np.ndarray:
-            new.push(op)
-            continue
-        key = with_arrays(op.args[1])
-        if is_store(op) and _is_one_bool(key) and not key and isinstance(op.args[0], Variable):
-            new.table[op], changed = new.value(op.args[0]), True
-            continue
-        if key is not op.args[1]:
-            op, old, changed = op.copy(), op, True
-            op.args = (op.args[0], key, *op.args[2:])
-            new.push(op)
-            new.table[old] = new.table[op]
+    plain = {op: key for op in tape.calls if _has_key(op) and (key := with_arrays(op.args[1])) is not op.args[1]}
+    empty = {op for op in tape.calls if _has_key(op) and _stores_nothing(op, plain.get(op, op.args[1]))}
+    if not plain and not empty:
+        return tape
+    new = TapeRewriter(tape)
+    for op in inputs_first(tape):
+        if op in empty:
+            new.table[op] = new.value(op.args[0])  # type: ignore[attr-defined]
+        elif op in plain:
+            copy: Any = op.copy()
+            copy.args = (copy.args[0], plain[op], *copy.args[2:])
+            new.push(copy)
+            new.table[op] = new.table[copy]
         else:
             new.push(op)
-    return new.finished() if changed else tape
+    return new.finished()
+
+
+def _has_key(op: Call) -> bool:
+    """Whether a call reads or stores items of an array."""
+    is_keyed = (op.fn is operator.getitem or is_store(op)) and not op.kwargs
+    return is_keyed and len(op.args) > 1 and type(value_of(op.args[0])) is np.ndarray
+
+
+def _stores_nothing(op: Call, key: Any) -> bool:
+    """Whether a call is a store at a key that selects nothing."""
+    return is_store(op) and _is_one_bool(key) and not key and isinstance(op.args[0], Variable)
 
 
 def with_arrays(key: Any) -> Any:

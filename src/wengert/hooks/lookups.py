@@ -6,6 +6,8 @@ Each guard is recorded before the C code runs, since that may raise.
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ MAX_COMPARED_KEYS = 20  # keys that are compared in pairs, to guard which are eq
 MAX_LISTED_KEYS = 1000  # keys that a guard may list; among more, the value of the key looked up is guarded
 _NUMBER_KEYS = (int, float, complex, np.number, np.bool_)
 HASH_CONTAINERS: tuple[type, ...] = (dict, set, frozenset, type({}.keys()), type({}.items()))
+_PLAIN_KEYS = {int, bool, str, bytes, type(None)}
 _BY_IDENTITY: Any = object.__hash__
 
 
@@ -63,10 +66,9 @@ def guard_lookup(recording: Recording, key: Any, keys: Any) -> None:
     """Guard which of these keys, if any, equals `key`, which is looked up."""
     if isinstance(keys, dict):
         keys = [*dict.__iter__(keys)]  # an OrderedDict itself would hash each key
-    if type(key) is int or type(key) is str or type(key) is bytes:
-        if id(key) not in recording.origins and not any([_is_traced_key(recording, k) for k in keys]):
-            return
-    elif not issubclass(type(key), (*_NUMBER_KEYS, str, bytes, tuple)):
+    if _are_plain(recording, [key, *keys]):
+        return
+    if not issubclass(type(key), (*_NUMBER_KEYS, str, bytes, tuple)):
         if getattr(type(key), "__hash__", None) is not _BY_IDENTITY:
             exact(recording, find_traced(recording, (key, *keys)))
         return
@@ -105,6 +107,13 @@ def guard_set_order(items: Any) -> None:
     """Guard the order in which a set is iterated over."""
     if type(items) is set or type(items) is frozenset:
         guard_reachable(items)
+
+
+def _are_plain(recording: Recording, keys: Sequence[Any]) -> bool:
+    """Whether all keys are integers and strings that are not traced, or tuples of these; fast, for each lookup asks."""
+    while tuple in (kinds := {*map(type, keys)}):
+        keys = [*chain.from_iterable([key if type(key) is tuple else (key,) for key in keys])]
+    return kinds <= _PLAIN_KEYS and recording.origins.keys().isdisjoint(map(id, keys))
 
 
 def _is_traced_key(recording: Recording, key: Any) -> bool:

@@ -92,7 +92,7 @@ class Heads:
         self.reversed_levels: list[Level] = []  # the level of each Reverse on the tape
         self.loops: dict[tuple[int, int], tuple[LoopRun, LoopState | None]] = {}
         self.filled: dict[tuple[int, int], list[Any]] = {}  # the list that a comprehension fills, by its frame and head
-        self.forms: dict[Any, list[tuple[int, Any]]] = {}  # numbered, of the states at heads and statements of loops
+        self.forms: dict[Any, dict[Any, int]] = {}  # numbered, of the states at heads and statements of loops
         self.alive: dict[int, Any] = {}  # the things whose ids are in forms
         self.lifts: Lifts = {}
         self.lifted_before: Lifts = {}  # in an earlier trace
@@ -236,13 +236,12 @@ class Heads:
 
     def number_of_forms(self, key: Any, forms: dict[VariableName, Any]) -> int:
         """Return the number of these forms of the variables at a place; equal ones have the same number."""
-        known = self.forms.setdefault(key, [])
-        for number, others in reversed(known):
-            if others == forms:
-                return number
-        known.append((known[-1][0] + 1 if known else 0, forms))
-        del known[:-MOST_FORMS]
-        return known[-1][0]
+        known, one = self.forms.setdefault(key, {}), frozenset(forms.items())
+        if one not in known:
+            known[one] = next(reversed(known.values()), -1) + 1
+            if len(known) > MOST_FORMS:
+                del known[next(iter(known))]
+        return known[one]
 
     def lift(
         self, frame: types.FrameType, kinds: dict[Place, type], loop: LoopKey, steps: bool = False

@@ -90,7 +90,7 @@ class StateWalk:
         forms: dict[VariableName, Any] = {}
         fixed: list[int] = []
         if iterator and type(iterator[0]) in SYMBOLIC_ITERATORS:
-            forms[0, frame.f_code.co_name, "the next number of its range"] = [*map(self.form, iterator[0].counters)]
+            forms[0, frame.f_code.co_name, "the next number of its range"] = tuple(map(self.form, iterator[0].counters))
             fixed = [*range(len(self.slots), len(self.slots) + len(iterator[0].tables))]
             self.slots += iterator[0].tables
         past: list[int] = []
