@@ -68,7 +68,7 @@ from wengert.values.views import owner_of
 MOST_IRREGULAR = 10
 """After how many iterations that all differ no joins are looked for in a loop."""
 FEW_LEFT, MOST_EARLY = 8, 5
-"""A trace begins again for a loop with more iterations left than this, and after at most so many."""
+"""A trace begins again for a loop with more iterations left than this, and after at most so many, or half of them."""
 MOST_DEPTH = 16
 """How far from its end a counter may index a list that grows."""
 MOST_FORMS = 20
@@ -262,8 +262,9 @@ class Heads:
                 continue
             if kind in LIFTABLE and type(value) in LIFTABLE:
                 is_retyped = keeps_float(type(value), kind)
-                keeps = self.restarts is not None and is_retyped  # its type is that of the result
-                if self.restarts is not None and type(value) is not kind and not keeps:
+                is_kept = self.restarts is not None and not self.restarts.of_any_type  # its type is that of the result
+                keeps = is_kept and is_retyped
+                if is_kept and type(value) is not kind and not keeps:
                     refuse_counter("a number has another type in the first iteration")
                 key = place, constant_key(value)
                 if key not in self.constants:
@@ -405,14 +406,19 @@ class Heads:
         Errors: RestartError.
         """
         loop.iterations += 1
-        if self.restarts is None or not self.restarts.are_possible or loop.iterations > MOST_EARLY:
+        if self.restarts is None or not self.restarts.are_possible:
             return
-        is_long = not iterator or operator.length_hint(iterator[0], FEW_LEFT + 1) > FEW_LEFT
+        left = operator.length_hint(iterator[0], FEW_LEFT + 1) if iterator else FEW_LEFT + 1
+        if left <= FEW_LEFT or loop.iterations > max(MOST_EARLY, left if iterator else 0):
+            return
         key, names = self.liftable[loop]
-        is_lifted = key in self.lifts and names.items() <= self.lifts[key].items()
-        if is_lifted or not (is_long and self._may_branch(loop)):
+        asked = self._may_branch(loop), {**names}
+        if asked == loop.asked:
             return
-        lifts = with_lifts(self.lifts, self.needed_lifts(of_any_type=False))
+        loop.asked = asked
+        if not asked[0] or (key in self.lifts and names.items() <= self.lifts[key].items()):
+            return
+        lifts = with_lifts(self.lifts, self.needed_lifts(self.restarts.of_any_type))
         if lifts != self.lifts and not self._would_show(frame):
             raise self.reads.recording.refuse(RestartError(lifts))
 
@@ -449,8 +455,9 @@ class Heads:
 
     def _may_branch(self, loop: LoopRun) -> bool:
         """Whether iterations of a loop contain guards, or record different numbers of calls, or make tables."""
-        is_test = _has_test(self.reads.recording.entries[loop.begin : loop.end])
-        return loop.forks or is_test or (loop.makes_lists and self._is_nested(loop))
+        loop.has_test = loop.has_test or _has_test(self.reads.recording.entries[loop.searched : loop.end])
+        loop.searched = loop.end
+        return loop.forks or loop.has_test or (loop.makes_lists and self._is_nested(loop))
 
     def _is_nested(self, loop: LoopRun) -> bool:
         """Whether a loop is within another one, or contains one."""

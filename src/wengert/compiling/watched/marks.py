@@ -29,6 +29,9 @@ class LoopRun:
         self.is_over = False  # whether a `for` is exhausted
         self.makes_lists = False  # whether it appends to lists or writes items of them
         self.iterations = 0  # after which lifts might have freed it
+        self.has_test = False  # whether there are guards in it, up to entry number `searched`
+        self.searched = begin
+        self.asked: Any = None  # the lifts for which it was last asked whether the trace begins again
         self.irregular = 0  # the number of last heads that differed in more than the variables
         self.sizes: list[int] = []  # the number of entries between its heads
         self.counted_by: Any = None  # the symbolic iterator that counts its iterations

@@ -74,9 +74,13 @@ class WatchedTrace(NamedTuple):
 
 
 class Restarts:
-    """Whether a trace may begin again: not if it has shown a warning. In this context warnings are noted."""
+    """Whether a trace may begin again: not if it has shown a warning. In this context warnings are noted.
 
-    are_possible = True
+    With `of_any_type`, its value is not returned, so constants may be lifted whose type then changes.
+    """
+
+    def __init__(self, of_any_type: bool = False) -> None:
+        self.are_possible, self.of_any_type = True, of_any_type
 
     def __enter__(self) -> Restarts:
         self._shown_by = warnings.showwarning
@@ -203,11 +207,11 @@ class Tracer:
                     lifts, restarts.are_possible = {}, False
             SESSION.tidy()
 
-    def again(self, lifts: Lifts | None, earlier: Heads | None) -> WatchedTrace:
+    def again(self, lifts: Lifts | None, earlier: Heads | None, restarts: Restarts | None = None) -> WatchedTrace:
         """Trace the call again, without its warnings: the first run issued them."""
         try:
             with warnings.catch_warnings(record=True):
-                return self.trace_watched(lifts, earlier)
+                return self.trace_watched(lifts, earlier, restarts)
         finally:
             SESSION.tidy()
 
@@ -217,13 +221,17 @@ class Tracer:
         With `retypes`, floats that the tape computes as np.float64 are these in the trace, too, which may free more
         loops.
         """
-        heads, again = found.reads.heads, None
+        heads, again, restarts = found.reads.heads, None, Restarts(of_any_type=True)
         tried = [] if retypes else [heads.lifts]
         lifts = with_lifts(heads.lifts, {} if found.tape is None or found.reads.draws else heads.needed_lifts())
         while lifts not in tried:  # a number may be of one type in some iterations, and of another in others
             tried.append(lifts)
             try:
-                made = self.again(lifts, heads)
+                made = self.again(lifts, heads, restarts)
+            except RestartError as error:
+                restarts.are_possible = error.lifts not in tried
+                lifts = error.lifts if restarts.are_possible else tried.pop()
+                continue
             except WengertError as error:
                 heads.refusal = _why_refused(error) or heads.refusal
                 if isinstance(error, SymbolicIntError) and self.learned.reads_less(error):
