@@ -60,9 +60,10 @@ class Variable:
     @property
     def op(self) -> Op | None:
         """The op that this Variable refers to now; None if it is free."""
-        if self._op is not None and self._op._replaced_by is not None:
-            self._op = self._op.successor()
-        return self._op
+        op = self._op
+        if op is not None and op._replaced_by is not None:
+            op = self._op = op.successor()
+        return op
 
     @property
     def id(self) -> int:

@@ -6,6 +6,7 @@ so, and `compiling/loops/branch_tree.py` makes a dynamic loop of it.
 
 from __future__ import annotations
 
+import itertools
 import operator
 import sys
 import types
@@ -94,6 +95,7 @@ class Heads:
         self.filled: dict[tuple[int, int], list[Any]] = {}  # the list that a comprehension fills, by its frame and head
         self.forms: dict[Any, dict[Any, int]] = {}  # numbered, of the states at heads and statements of loops
         self.alive: dict[int, Any] = {}  # the things whose ids are in forms
+        self.input_owners, self.known_inputs = set[int](), 0  # of the arrays among the first inputs
         self.lifts: Lifts = {}
         self.lifted_before: Lifts = {}  # in an earlier trace
         self.lifted_loops: list[LoopRun] = []  # loops for which variables are lifted
@@ -228,6 +230,15 @@ class Heads:
         self.lists = self.lookups = None
         self.loops, self.constants, self.liftable, self.filled = {}, {}, {}, {}
         self.counters, self.tables, self.readers, self.records, self.indexed = [], [], {}, {}, {}
+
+    def owners_of_inputs(self) -> set[int]:
+        """Return the ids of the owners of the memory of inputs, which only become more."""
+        inputs = self.reads.inputs
+        if len(inputs) > self.known_inputs:
+            more = [outer.traced for outer in itertools.islice(inputs.values(), self.known_inputs, None)]
+            self.input_owners |= {id(owner_of(made)) for made in more if isinstance(made, np.ndarray)}
+            self.known_inputs = len(inputs)
+        return self.input_owners
 
     def id_of(self, thing: Any) -> int:
         """Return the id of a thing, which lives as long as the forms of states."""
@@ -409,7 +420,8 @@ class Heads:
         if self.restarts is None or not self.restarts.are_possible:
             return
         left = operator.length_hint(iterator[0], FEW_LEFT + 1) if iterator else FEW_LEFT + 1
-        if left <= FEW_LEFT or loop.iterations > max(MOST_EARLY, left if iterator else 0):
+        is_long = left > FEW_LEFT or self.restarts.of_any_type  # which else is traced to its end, and then again
+        if not is_long or loop.iterations > max(MOST_EARLY, left if iterator else 0):
             return
         key, names = self.liftable[loop]
         asked = self._may_branch(loop), {**names}

@@ -76,8 +76,7 @@ class StateWalk:
         self.begin = 0
         self.numbers: dict[int, int] = {}
         self.kept: list[Any] = []  # alive, so that no id is used twice
-        inputs = [outer.traced for outer in heads.reads.inputs.values()]
-        self.input_owners = {id(owner_of(made)) for made in inputs if isinstance(made, np.ndarray)}
+        self.input_owners = heads.owners_of_inputs()
 
     def state(
         self, frame: types.FrameType, head: LoopHead, iterator: list[Any], loop: LoopRun, chosen: dict[Place, Any]

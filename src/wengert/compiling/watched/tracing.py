@@ -42,6 +42,7 @@ from wengert.tape.entries import Slot
 from wengert.tape.tape import Tape
 from wengert.values.callables import unwrapped
 from wengert.values.frames import ENGINE
+from wengert.values.garbage import fewer_collections
 from wengert.values.random_states import shared_generators
 from wengert.values.sites import Site
 
@@ -130,7 +131,7 @@ class Tracer:
         g, learned = self.f, self.learned
         knew = len(learned)
         is_counting = bool(lifts or learned.needs_counters)
-        with open_level(True) as (recording, _):
+        with fewer_collections(), open_level(True) as (recording, _):
             reads = recording.reads = Reads(recording, COUNTING_HOOKS if is_counting else WATCHING_HOOKS)
             reads.effects.learned, reads.may_be_native, reads.is_strict = learned, self.may_be_native, strict
             reads.effects.refuse = reads.give_up if strict else None
