@@ -9,7 +9,7 @@ import functools
 import inspect
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from wengert.compiling.watched.watchable import (
     slot_value,
 )
 from wengert.hooks.items import gathered
+from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
 from wengert.recording.trace_state import is_born
 from wengert.rewrite.loop_head import LoopHead
@@ -61,6 +62,7 @@ def is_compared_by_value(thing: Any) -> bool:
     )
 
 
+_FORMS_OF_FLOATS: dict[Any, Any] = {t: (t, static_spec(t(0.0))) for t in (float, np.float64)}
 _SINGLETONS = {bool, type(None), type(...), type(NotImplemented)}
 _PLAIN_VALUES = {float, complex, range, slice, tuple}
 
@@ -223,7 +225,7 @@ class StateWalk:
         if len(self.numbers) > MOST_PARTS:
             raise IncomparableError("too many objects to compare")
         if t is list or t is set or t is frozenset:
-            return map(self.form, value)
+            return self.floats(value) or map(self.form, value)
         if t is dict:
             return map(self.form, [part for item in value.items() for part in item])
         if t is np.ndarray and value.size <= LARGEST_COMPARED and not value.dtype.hasobject:
@@ -245,6 +247,17 @@ class StateWalk:
                 (self.heads.id_of(t), *map(self.form, [own, *[slot_value(value, name) for name in slot_names(t)]]))
             )
         raise IncomparableError(f"a {t.__name__}")
+
+    def floats(self, items: Collection[Any]) -> Iterator[Any] | None:
+        """Return the forms of traced floats that none retypes, found at once; None if other things are among them."""
+        if not _FORMS_OF_FLOATS.keys() >= {*map(type, items)}:
+            return None
+        slots = [*map(SHADOW.get, map(id, items))]
+        if None in slots or not self.heads.retyped.keys().isdisjoint(slots):
+            return None
+        self.heads.seen += len(items)
+        self.slots += slots  # type: ignore[arg-type]
+        return map(_FORMS_OF_FLOATS.__getitem__, map(type, items))
 
     def memory(self, array: np.ndarray) -> tuple[Any, ...]:
         """Describe the memory of an array: its owner, offset, strides and whether it is writeable."""
