@@ -69,6 +69,11 @@ l, m = [0.5], [0.5]
 
 INDEX = "k = 1\nclass I:\n    def __index__(self): return k\ni = I()"
 
+SETTINGS = """
+import configparser
+c = configparser.ConfigParser(); c.read_dict({"DEFAULT": {"half": "0.5"}, "a": {"b": "%(half)s", "on": "yes"}})
+"""
+
 DESCRIBED = """
 class By:
     by = 0.5
@@ -323,6 +328,10 @@ WAYS = [
     (CLASSES + "lot = [m]", "lot[0].a", "lot[0].a = 0.7", HIT),
     (CLASSES + "bound = m.of", "bound()", "m.a = 0.7", HIT),
     ("import types; n = types.SimpleNamespace(a=0.5)", "n.a", "n.a = 0.7", HIT),
+    (SETTINGS, "c.getfloat('a', 'b')", "c['DEFAULT']['half'] = '0.7'", MISS),
+    (SETTINGS, "float(c['a']['b']) + c.getboolean('a', 'on')", "c.remove_option('a', 'on')", None),
+    (SETTINGS, "float(c['a'].get('none', '0.5'))", "c['a']['none'] = '0.7'", MISS),
+    (SETTINGS, "c.getfloat('a', 'b')", "c = configparser.RawConfigParser(); c.read_dict({'a': {'b': '0.7'}})", MISS),
     (DESCRIBED, "D().value", "D.__dict__['value'].by = 0.7", EAGER),
     (DESCRIBED, "D.value", "D.__dict__['value'].by = 0.7", EAGER),
     (DESCRIBED + "e = D()", "e.value", "D.__dict__['value'].by = 0.7", EAGER),

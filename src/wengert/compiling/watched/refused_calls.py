@@ -24,6 +24,7 @@ from wengert.compiling.watched.trusted import (
     LIBRARY_ONLY,
     RULES_FOLDER,
     TRUSTED_LIBRARIES,
+    WATCHED_LIBRARIES,
     belongs_to_user,
     has_rules,
     is_engine_code,
@@ -197,7 +198,8 @@ def _refused_function(f: types.FunctionType, inside: bool) -> str | None:
         looks_up = home == "pathlib" and "Path" in f.__qualname__ and f.__name__ not in _OF_PATHS
         is_refused = module.startswith(_RANDOM_MODULES) or _has_side_effects(f.__name__, inside) or looks_up
         return f"it calls {f.__qualname__}" if is_refused else None
-    return f"it calls {home}.{f.__qualname__}" if home in sys.stdlib_module_names else None
+    is_user_code = home in WATCHED_LIBRARIES or home not in sys.stdlib_module_names
+    return None if is_user_code else f"it calls {home}.{f.__qualname__}"
 
 
 _OF_INSPECT = Functions(

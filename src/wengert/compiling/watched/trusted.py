@@ -32,6 +32,8 @@ LIBRARY_ONLY = {
     "annotationlib",
 }  # fmt: skip
 """Modules of the standard library that these may call, but user code may not; its reads of their state are guarded."""
+WATCHED_LIBRARIES = {"configparser"}
+"""Modules of the standard library, written in Python, that are watched like code of the user."""
 LIBRARY_MODULES = TRUSTED_LIBRARIES | LIBRARY_ONLY
 _IMPORT_SYSTEM = [vars(sys.modules[name]) for name in ("_frozen_importlib", "_frozen_importlib_external")]
 _COMPILERS = {"numba", "llvmlite"}
@@ -65,7 +67,7 @@ def _has_globals(cls: type, space: dict[str, Any]) -> bool:
 def belongs_to_user(thing: Any) -> bool:
     """Whether a class or callable belongs neither to these libraries nor to the standard library."""
     name = top_package(home_of(thing))
-    return name not in TRUSTED_LIBRARIES and name not in sys.stdlib_module_names
+    return name in WATCHED_LIBRARIES or (name not in TRUSTED_LIBRARIES and name not in sys.stdlib_module_names)
 
 
 def is_unwatched_class(t: Any) -> bool:
@@ -76,7 +78,7 @@ def is_unwatched_class(t: Any) -> bool:
     if t is threading.local or t is ModuleSpec:
         return False  # whose attributes guards can watch; each thread has its own, read by the same expression
     name = top_package(home_of(t))
-    is_unseen = name in sys.stdlib_module_names and name not in TRUSTED_LIBRARIES
+    is_unseen = name in sys.stdlib_module_names and name not in TRUSTED_LIBRARIES | WATCHED_LIBRARIES
     if is_unseen and type(t) is type and not any(map(_is_called_by_itself, vars(t), vars(t).values())):
         return False
     return is_unseen or name in ("wengert", "wengert_rules")
