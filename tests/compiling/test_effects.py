@@ -871,3 +871,37 @@ def test_a_cache_of_objects_that_cannot_be_made_again() -> None:
     g = wg.compile(wg.grad(f))
     assert [g(2.0) for _ in range(3)] == [2.0] * 3
     assert g.status.startswith("compiled")
+
+
+REPLACING = """
+class Words(dict): pass
+class Unit:
+    __slots__ = ("scale", "words", "kind")
+    def __init__(self, scale): self.scale, self.words, self.kind = scale, Words(m=1), float
+class Table: pass
+t = Table(); t.units = {"cm": Unit(0.5), "m": Unit(1.0)}; t.last = Unit(2.0)
+def f(x):
+    old, last = t.units["cm"], t.last
+    t.units["cm"], t.last = Unit(0.5), Unit(x * old.scale)
+    last.scale = last.scale + 1.0
+    return t.last.scale * last.scale * old.scale * len(old.words) * old.kind(old.words["m"]) * t.units["m"].scale
+"""
+CHANGES = (
+    *("t.units['cm'].scale = 0.7", "t.units['cm'].words['k'] = 1", "t.units['cm'].words['m'] = 3"),
+    *("t.units['cm'].kind = lambda n: n + 0.5", "t.units['cm'] = t.last", "t.units['m'] = t.units['cm']"),
+)
+
+
+def test_objects_that_each_call_replaces() -> None:
+    space, plain = spaces_of(REPLACING)
+    g = wg.compile(wg.value_and_grad(space["f"]), strict=True)
+    for change in ("", *CHANGES):
+        for before in (space, plain):
+            exec(change, before)
+        for k in range(4):
+            value, slope = g(1.3)
+            assert value == plain["f"](1.3)
+            assert slope == pytest.approx(value / 1.3, rel=1e-14)
+            if k == 2:
+                traces = g.explain().splitlines()[0]
+        assert g.explain().splitlines()[0] == traces, change

@@ -73,7 +73,7 @@ def _note_address(thing: Any, reads: Inputs, name: str) -> None:
         reads.give_up(f"it calls {name} of a {type(thing).__name__}")
     elif accessor is None:
         reads.addresses[hash(thing) if name == "hash" else id(thing)] = thing
-    elif accessor.startswith("a"):
+    elif reads.may_be_another(accessor):
         reads.guard_is(accessor, thing)
 
 

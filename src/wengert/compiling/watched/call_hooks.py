@@ -311,7 +311,7 @@ def _is_same_in_each_call(thing: Any, reads: Reads) -> bool:
     if type(thing) is types.FunctionType:
         return not is_born(thing)
     accessor = reads.accessor_of(thing)
-    return accessor is not None and not accessor.startswith("a")
+    return accessor is not None and not reads.may_be_another(accessor)
 
 
 _UNCHANGING_TYPES: Any = (

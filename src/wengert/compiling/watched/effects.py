@@ -40,6 +40,7 @@ class Learned:
     def __init__(self) -> None:
         self.counted: set[str] = set()  # the integers, and arrays of them, that are inputs since they often change
         self.grown: set[str] = set()  # the lists that the function only appends to
+        self.replaced: set[str] = set()  # the places at which each call leaves a new object
         self.constants: set[str] = set()  # the numbers that rules take as constants only
         self.changes: Counter[str] = Counter()  # how often an integer had another value than in all traces
         self.may_count = True
@@ -105,7 +106,7 @@ class Learned:
         return bool(self.counted or self.grown or self.selects)
 
     def __len__(self) -> int:
-        return len(self.counted) + len(self.grown) + len(self.constants) + self.waits
+        return len(self.counted) + len(self.grown) + len(self.replaced) + len(self.constants) + self.waits
 
 
 def state_of(rng: Any) -> Any:

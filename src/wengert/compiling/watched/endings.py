@@ -114,9 +114,13 @@ class Endings(Inputs):
         self._identity_guards[f"{self.pin(are_apart)}(({names[0]}), ({names[1]}))"] = None
 
     def _note_change(self, place: str, before: Any, after: Any) -> None:
-        """Have the next trace compute an integer that this one has changed, as it differs at each call."""
+        """Have the next trace expect another integer or object at a place where this one has left another."""
         if type(before) is type(after) is int and before != after and place in self.integers.values():
             self._count_from_now_on(place, "it changes an integer from outside the function")
+        is_new = type(before) is type(after) and before is not after and id(after) not in self.known_objects
+        if is_new and f"{place} is {self.accessor_of(before)}" in self.guards:
+            self.effects.learned.replaced.add(self.describe(place))
+            self.give_up("it replaces an object from outside the function", place, may_retry=True)
 
     def _count_from_now_on(self, accessor: str, reason: str, can_count: bool = True) -> None:
         """Give up; integers at this place are inputs of the next trace, if it can compute with them."""

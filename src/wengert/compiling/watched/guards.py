@@ -81,6 +81,7 @@ class Guards:
         self.cached_arrays: list[tuple[np.ndarray, np.ndarray]] = []  # that functions with a cache returned, and copies
         self._compared_arrays: list[tuple[str, np.ndarray, np.ndarray, int]] = []
         self._asked: dict[int, Any] = {}  # objects that must be distinct, by id
+        self.replaceable: dict[type, list[str]] = {}  # accessors of objects that may be others, by their classes
         self._identity_guards: dict[str, None] = {}  # with the names of inputs in them
         self._namespaces: dict[int, Any] = {}  # the mappingproxies of classes, by id
         self._registrations = ""  # the guard that no class was registered with an ABC
@@ -273,6 +274,17 @@ class Guards:
             guards.append(f"{self.pin(memory_distances)}({', '.join(reached)}) == {memory_distances(*arrays)}")
         return guards
 
+    def _guards_of_instances(self) -> Iterator[str]:
+        """Yield the guards that objects which may be others are as distinct as in the trace."""
+        for t, accessors in self.replaceable.items():
+            ids = ", ".join([f"id({accessor})" for accessor in accessors])
+            objects = [thing for thing, accessor in self.known_objects.values() if accessor not in accessors]
+            fixed = FixedIds([id(thing) for thing in objects if type(thing) is t])
+            if fixed:
+                yield f"{self.pin(fixed, f'ids of {t.__name__} objects')}.isdisjoint(({ids},))"
+            if len(accessors) > 1:
+                yield f"len({{{ids}}}) == {len(accessors)}"
+
     def asked_by_identity(self, numbers: list[Any]) -> None:
         """Note that C code searches by these numbers, and so by the identity of nans."""
         for number in filter(is_nan, numbers):
@@ -344,7 +356,7 @@ class Guards:
 
     def guards_at_end(self) -> list[str]:
         """Return the guards that are checked last: they read the names of inputs."""
-        return [*self._guards_of_identity(), *self._alias_guard(), *self.absorbed]
+        return [*self._guards_of_identity(), *self._guards_of_instances(), *self._alias_guard(), *self.absorbed]
 
     def _type_guard(self, name: str, accessor: str, value: Any) -> str:
         """Return the guard on the type of an input, for arrays also its shape and dtype; it also binds its name."""
@@ -389,6 +401,10 @@ class Guards:
             yield calls
         finally:
             self.unwatched_calls = before
+
+
+class FixedIds(frozenset[int]):
+    """The ids of objects that pins keep alive. They differ in traces that share their code."""
 
 
 _PATTERN_FLAGS = 1 << 5 | 1 << 6

@@ -350,18 +350,20 @@ class Inputs(Guards):
         if t in generator_types():
             self.effects.watch_generator(value)
         self._read_class(t)
-        if accessor.startswith("a"):
-            self.add_guard(f"type({accessor}) is {self.pin(t)}")
+        if self.may_be_another(accessor):
+            self.replaceable.setdefault(t, []).append(accessor)
         else:
             self.guard_is(accessor, value)
             accessor = self.pin(value)
-            self.add_guard(f"type({accessor}) is {self.pin(t)}")
-        for other, where in self.known_objects.values():
-            if type(other) is t and (accessor.startswith("a") or where.startswith("a")):
-                self.add_guard(f"{accessor} is not {where}")
+        self.add_guard(f"type({accessor}) is {self.pin(t)}")
         self.known_objects[id(value)] = value, accessor
         if t is types.SimpleNamespace:  # C code compares and prints it as a whole
             self.read(vars(value), f"{accessor}.__dict__")
+
+    def may_be_another(self, accessor: str) -> bool:
+        """Whether the next call may have another object at a place: inside an argument, or where calls replace it."""
+        replaced = self.effects.learned.replaced
+        return accessor.startswith("a") or (bool(replaced) and self.describe(accessor).startswith((*replaced,)))
 
     def _read_class(self, cls: Any) -> None:
         """Note a class, prepare it, since C code may call its methods, and read the user's descriptors in it."""

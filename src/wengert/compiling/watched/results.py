@@ -10,9 +10,17 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.watched.addresses import give_up_on_addresses
+from wengert.compiling.watched.builtin_subclasses import built_in_base
 from wengert.compiling.watched.outer_reads import Reads
 from wengert.compiling.watched.symbolic_ints import SymbolicInt
-from wengert.compiling.watched.watchable import ATOMS, CONSTANT_CALLABLES, can_be_rebuilt, literal, new_with_attributes
+from wengert.compiling.watched.watchable import (
+    ATOMS,
+    CONSTANT_CALLABLES,
+    attributes_of,
+    can_be_rebuilt,
+    literal,
+    new_with_attributes,
+)
 from wengert.recording.decisions import exact
 from wengert.recording.layout import returned
 from wengert.recording.recording import Recording, Traced
@@ -64,10 +72,13 @@ def result_expression(reads: Reads, recording: Recording, value: Any, slots: lis
     if issubclass(t, tuple) and hasattr(t, "_make"):
         parts = "".join([f"{expression(part)}, " for part in value])
         return f"{reads.pin(t)}._make(({parts}))"
-    if is_new and can_be_rebuilt(t) and id(t) in reads.classes:
+    base: Any = built_in_base(t) or object
+    if is_new and base in (object, dict, list) and can_be_rebuilt(t, base) and id(t) in reads.classes:
         reads.placed[id(value)] = value
-        parts = ", ".join(f"{name!r}: {expression(part)}" for name, part in vars(value).items())
-        return f"{reads.pin(new_with_attributes)}({reads.pin(t)}, {{{parts}}})"
+        parts = ", ".join([f"{name!r}: {expression(part)}" for name, part in attributes_of(value).items()])
+        content = () if base is object else (*(dict.items if base is dict else list.__iter__)(value),)
+        built = f", {reads.pin(base)}, {expression(content)}" if content else ""
+        return f"{reads.pin(new_with_attributes)}({reads.pin(t)}, {{{parts}}}{built})"
     if t in ATOMS or t in (float, complex) or issubclass(t, np.generic):
         exact(recording, [value])  # a string depends on guarded values alone
         give_up_on_addresses(reads, [value])

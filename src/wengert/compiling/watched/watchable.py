@@ -98,17 +98,33 @@ def has_only_attributes(t: Any) -> bool:
     return t.__basicsize__ <= plain and t.__getattribute__ is object.__getattribute__
 
 
-def can_be_rebuilt(t: Any) -> bool:
-    """Whether `new_with_attributes` can copy instances of a class."""
-    is_plain = has_only_attributes(t) and t is not types.SimpleNamespace and not slot_names(t)
-    is_plain = is_plain and type(t).__module__ in ("builtins", "abc")
-    return is_plain and t.__new__ is object.__new__ and not hasattr(t, "__del__")
+def can_be_rebuilt(t: Any, base: Any = object) -> bool:
+    """Whether `new_with_attributes` can copy instances of a class, whose content is that of a `base`."""
+    slots = slot_names(t)
+    are_plain = all([type(lookup_with_owner(t, name)[0]) is types.MemberDescriptorType for name in slots])
+    is_plain = are_plain and not (slots and has_dictionary(t)) and type(t).__module__ in ("builtins", "abc")
+    is_plain = is_plain and (base is not object or (has_only_attributes(t) and t is not types.SimpleNamespace))
+    return is_plain and t.__new__ is base.__new__ and not hasattr(t, "__del__")
 
 
-def new_with_attributes(t: Any, attributes: dict[str, Any]) -> Any:
-    """Make an instance of a class with these attributes, without a call of `__init__`."""
-    made = object.__new__(t)
-    object.__getattribute__(made, "__dict__").update(attributes)
+def attributes_of(thing: Any) -> dict[str, Any]:
+    """Return the attributes in the dictionary and the slots of an object, without a call of its code."""
+    slots = {name: slot_value(thing, name) for name in slot_names(type(thing))}
+    own = dictionary_of(thing) if has_dictionary(type(thing)) else {}
+    return {**own, **{name: value for name, value in slots.items() if value is not Unset}}
+
+
+def new_with_attributes(t: Any, attributes: dict[str, Any], base: Any = object, content: Any = ()) -> Any:
+    """Make an instance of a class with these attributes, and the content of its built-in base, without its code."""
+    made = base.__new__(t)
+    for name, value in attributes.items():
+        raw, _ = lookup_with_owner(t, name)
+        if type(raw) is types.MemberDescriptorType:
+            raw.__set__(made, value)
+        else:
+            object.__getattribute__(made, "__dict__")[name] = value
+    if content:
+        (base.update if base is dict else base.extend)(made, content)
     return made
 
 
