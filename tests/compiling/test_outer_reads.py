@@ -69,6 +69,23 @@ l, m = [0.5], [0.5]
 
 INDEX = "k = 1\nclass I:\n    def __index__(self): return k\ni = I()"
 
+MANY = """
+import copy, inspect
+class K:
+    def __init__(self, v): self.v = v
+    def __hash__(self): return 7
+    def __eq__(self, other): return self.v == other.v
+    def twice(self, by=2): return self.v * by
+def one(): return 0.5
+def two(): return 0.7
+key, k = K("a"), K(0.5)
+many = {"f": one, "g": two, "k": k, "s": "ab", "none": None, "yes": True, "t": 0.5}
+lots = [one, two, k, K, 1, "a", None, 0.5]
+keyed = {key: (0.5, k), K("b"): (0.7, 2)}
+def given(x, o=k): return x * o.v
+signature = inspect.signature(given)
+given.__wrapped__ = one
+"""
 SETTINGS = """
 import configparser
 c = configparser.ConfigParser(); c.read_dict({"DEFAULT": {"half": "0.5"}, "a": {"b": "%(half)s", "on": "yes"}})
@@ -328,6 +345,27 @@ WAYS = [
     (CLASSES + "lot = [m]", "lot[0].a", "lot[0].a = 0.7", HIT),
     (CLASSES + "bound = m.of", "bound()", "m.a = 0.7", HIT),
     ("import types; n = types.SimpleNamespace(a=0.5)", "n.a", "n.a = 0.7", HIT),
+    (MANY, "many['f']()", "many['f'] = two", MISS),
+    (MANY + "both = dict(a=one, b=two, c=one, d=two)", "both['a']()", "both['a'] = two", MISS),
+    ("def helper(z, *, by=2): return z * by", "helper(x[0])", "helper.__kwdefaults__['by'] = 3", MISS),
+    (MANY, "many['k'].v", "many['k'] = K(0.7)", MISS),
+    (MANY, "many['k'].v + many['t']", "k.v = many['t'] = 0.7", HIT),
+    (MANY, "many['k'].v", "k.__class__ = type('L', (K,), {})", MISS),
+    (MANY, "len(many['s'])", "many['s'] = 'abc'", MISS),
+    (MANY, "1.0 + many['yes']", "many['yes'] = 1; many['f'] = one", MISS),
+    (MANY, "many['f']()", "many['g'] = many.pop('g')", MISS),
+    (MANY, "[*many.values()][0]()", "many['f'] = many.pop('f')", MISS),
+    (MANY, "lots[0]() + lots[2].v + lots[7]", "lots[2].v = lots[7] = 0.7", HIT),
+    (MANY, "lots[0]()", "lots[:2] = [two, one]", MISS),
+    (MANY, "lots[4] * 0.5", "lots[4] = True", MISS),
+    (MANY, "float(lots[5] == 'a') + 1.0", "lots[5] = 'b'", MISS),
+    (MANY, "keyed[K('a')][0]", "keyed[key] = (0.9, k)", MISS),
+    (MANY, "keyed[K('a')][1].v", "k.v = 0.7", HIT),
+    (MANY, "[*map(K.twice, [k])][0]", "K.twice.__code__ = (lambda self, by=3: self.v * 3).__code__", MISS),
+    (MANY, "[*map(K.twice, [k])][0]", "K.twice.__defaults__ = (3,)", MISS),
+    (MANY, "k.v", "K.twice.__code__ = (lambda self, by=3: self.v * 3).__code__", HIT),
+    (MANY, "signature.parameters['o'].default.v", "k.v = 0.7", HIT),
+    (MANY, "given.__wrapped__()", "given.__wrapped__ = two", MISS),
     (SETTINGS, "c.getfloat('a', 'b')", "c['DEFAULT']['half'] = '0.7'", MISS),
     (SETTINGS, "float(c['a']['b']) + c.getboolean('a', 'on')", "c.remove_option('a', 'on')", None),
     (SETTINGS, "float(c['a'].get('none', '0.5'))", "c['a']['none'] = '0.7'", MISS),

@@ -314,6 +314,8 @@ def _swap_in_or_refuse(f: types.FunctionType, sees_result: bool = False) -> None
 def _first_call(f: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Instrument a lazily instrumented method on its first call from C, then call it."""
     if STATE.recording is None:
+        if STATE.silenced is not None and STATE.silenced.reads is not None:
+            STATE.silenced.reads.entered(f, code_of(f))
         return copy_function(f)(*args, **kwargs)
     if is_lazy(f):
         _swap_in_or_refuse(f)

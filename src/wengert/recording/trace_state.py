@@ -52,7 +52,7 @@ def exchange(f: types.FunctionType, own: types.CodeType, twin: types.CodeType) -
     f.__code__ = twin
     recording = STATE.recording
     if recording is not None and recording.reads is not None:
-        recording.reads.entered(f, own)
+        recording.reads.exchanged(f, own)
 
 
 def note_born(made: Any, code: types.CodeType | None = None) -> None:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import collections
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from wengert.compiling.watched.trusted import belongs_to_user, top_package
-from wengert.compiling.watched.watchable import has_readable_state, is_same_value, slot_names
+from wengert.compiling.watched.watchable import are_same, has_readable_state, slot_names
 from wengert.values.names import is_heap_type
 from wengert.values.specs import is_inexact
 
@@ -78,8 +78,8 @@ class Held:
             return False
         found = _PARTS[self.base](owner)
         if self.base not in _CONTAINERS:
-            return _is_same(found, self.parts)
-        return len(found) == len(self.parts) and all(map(_is_same, found, self.parts))
+            return are_same((found,), (self.parts,))
+        return len(found) == len(self.parts) and are_same(found, self.parts)
 
     def put_back(self) -> None:
         """Have the owner hold it again."""
@@ -96,13 +96,6 @@ class Held:
             items = self.parts[self.base is collections.defaultdict :]
             for key, value in zip(items[::2], items[1::2], strict=True):
                 self.base.__setitem__(self.owner, key, value)
-
-
-def _is_same(a: Any, b: Any) -> bool:
-    try:
-        return is_same_value(a, b)
-    except TypeError:
-        return False
 
 
 def holds_numbers(constant: Any) -> bool:
@@ -127,8 +120,16 @@ def read_held(reads: Any, value: Any, accessor: str, base: Any) -> Held:
 def guard_held(reads: Any, held: Held, accessor: str) -> None:
     """Guard that an accessor holds the same constants and objects, and read the objects."""
     reads.add_guard(f"{reads.pin(held, f'content of a {type(held.owner).__name__}')}.is_in({accessor})")
-    for part in held.parts if held.base in _CONTAINERS else ():
-        if type(part) is np.ndarray and not part.dtype.hasobject and id(part) not in reads.shared:
-            reads.guard_array(part, reads.pin(part))
-        elif not has_readable_state(part) and reads.read(part, reads.pin(part)) is not part:
+    for part in _objects_in(held.parts) if held.base in _CONTAINERS else ():
+        if type(part) is np.ndarray and not part.dtype.hasobject:
+            if id(part) not in reads.shared:
+                reads.guard_array(part, reads.pin(part))
+        elif reads.read(part, reads.pin(part)) is not part:
             reads.give_up(f"it reads a {type(held.owner).__name__} that holds a {type(part).__name__}", accessor)
+
+
+def _objects_in(parts: tuple[Any, ...]) -> Iterator[Any]:
+    """Yield the parts that guards cannot compare by value; of tuples, which are the very same ones, their items."""
+    for part in parts:
+        if not has_readable_state(part):
+            yield from _objects_in(part) if type(part) is tuple else (part,)

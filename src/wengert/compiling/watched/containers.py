@@ -11,14 +11,22 @@ from typing import Any
 
 from wengert.compiling.watched.builtin_subclasses import Held, guard_held, read_held
 from wengert.compiling.watched.effects import LISTS, set_content, set_items, without_counters
-from wengert.compiling.watched.watchable import has_readable_state, is_found_by_identity, literal, may_have_copies
+from wengert.compiling.watched.watchable import (
+    are_same,
+    has_readable_state,
+    is_found_by_identity,
+    literal,
+    may_have_copies,
+)
 from wengert.errors import RefusedCallError
 from wengert.recording.recording import Recording, users_line
 from wengert.recording.slots import slot_of
 from wengert.values.names import is_heap_type
 
-_OF_CONSTANTS = {str, bytes, bool, type(None)}
-"""Types of constants of which no later trace makes inputs."""
+_MOST_SHOWN = 8
+"""How many of them a message shows at most."""
+_FEWEST_FIXED = 4
+"""How many constants and objects in a container one guard compares at least."""
 DICTIONARIES = (dict, collections.defaultdict, collections.OrderedDict, collections.Counter)
 
 
@@ -61,12 +69,11 @@ def _read_container(reads: Any, value: Any, accessor: str) -> Any:
         raise reads.recording.refuse(RefusedCallError(f"{users_line()}: {problem}"))
     else:
         reads.open_tuples.add(id(value))
-    held = [*value.values()] if t in DICTIONARIES else [*value]
-    if held and {*map(type, held)} <= _OF_CONSTANTS:
-        _guard_in_order(reads, held, f"{accessor}.values()" if t in DICTIONARIES else accessor)
-        parts = dict(zip(items, held, strict=True))
-    else:
-        parts = {key: reads.read(value[key], f"{accessor}[{text}]") for key, text in items.items()}
+    fixed = _read_fixed(reads, value, accessor, items)
+    parts = {
+        key: fixed[key] if key in fixed else reads.read(value[key], f"{accessor}[{text}]")
+        for key, text in items.items()
+    }
     if t is not tuple:
         reads.swapped.put(value, [*parts.values()] if t in LISTS else parts)
         return value
@@ -75,10 +82,25 @@ def _read_container(reads: Any, value: Any, accessor: str) -> Any:
     return reads.note_made(tuple(parts.values()) if is_changed else value, value)
 
 
+def _read_fixed(reads: Any, value: Any, accessor: str, items: dict[Any, str]) -> dict[Any, Any]:
+    """Guard the constants and objects in a container by one comparison, and return them by their keys."""
+    fixed = {key: value[key] for key, text in items.items() if reads.is_fixed(value[key], f"{accessor}[{text}]")}
+    if len(fixed) < _FEWEST_FIXED:
+        return {}
+    whole = f"{accessor}.values()" if type(value) in DICTIONARIES else accessor
+    some = f"map({accessor}.__getitem__, {reads.pin([*fixed], 'some keys')})"
+    _guard_objects(reads, [*fixed.values()], whole if len(fixed) == len(items) else some)
+    for part in fixed.values():
+        if not has_readable_state(part):
+            reads.read(part, reads.pin(part))
+    return fixed
+
+
 def _guard_keys(reads: Any, value: dict[Any, Any], accessor: str) -> dict[Any, str] | None:
     """Guard the keys of a dictionary, and return their expressions; None if they cannot be compared."""
     if {*map(type, value)} <= {str, int}:
-        _guard_in_order(reads, [*value], accessor)
+        reads.add_guard(f"len({accessor}) == {len(value)}")
+        _guard_objects(reads, [*value], accessor)
     elif all([has_readable_state(key) or is_found_by_identity(key) for key in value]):
         reads.copyable.update({id(key): key for key in value if may_have_copies(key)})
         guard_held(reads, Held(tuple, (*value,)), f"(*{accessor},)")
@@ -87,12 +109,12 @@ def _guard_keys(reads: Any, value: dict[Any, Any], accessor: str) -> dict[Any, s
     return {key: reads.constant(key) for key in value}
 
 
-def _guard_in_order(reads: Any, items: list[Any], accessor: str) -> None:
-    """Guard strings and other constants in their order, by one comparison."""
+def _guard_objects(reads: Any, items: list[Any], accessor: str) -> None:
+    """Guard constants and objects in their order, by one comparison."""
     reads.copyable.update({id(item): item for item in items if may_have_copies(item)})
-    text = reads.pin(items, f"[{', '.join([literal(item) or 'an integer' for item in items])}]")
-    types = reads.pin([*map(type, items)], "their types")
-    reads.add_guard(f"[*map(type, {accessor})] == {types} and [*{accessor}] == {text}")
+    shown = [literal(item) or f"a {type(item).__name__}" for item in items[:_MOST_SHOWN]]
+    text = f"[{', '.join([*shown, *['…'] * (len(items) > _MOST_SHOWN)])}]"
+    reads.add_guard(f"{reads.pin(are_same)}({accessor}, {reads.pin(items, text)})")
 
 
 def _read_set(reads: Any, value: Any, accessor: str) -> Any:
@@ -223,11 +245,12 @@ def _is_unchanged(container: Any, items: Any, same: Callable[[Any, Any], bool] =
 
 
 def _set_items(container: Any, items: Any) -> None:
-    """Replace the items of a list or dictionary, under the same keys."""
+    """Replace the items of a list or dictionary, under the same keys; the hash of a key may run code."""
     if type(container) in LISTS:
         set_content(container, items)
     elif isinstance(container, dict):
-        set_items(container, items)
+        pairs = zip([*container.items()], items.values(), strict=True)
+        set_items(container, {key: item for (key, own), item in pairs if own is not item})
 
 
 def _restore_items(container: Any, originals: dict[int, tuple[Any, Any]]) -> None:

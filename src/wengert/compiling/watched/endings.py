@@ -67,7 +67,9 @@ class Endings(Inputs):
     def add_effects(self) -> None:
         """Add the changes of places and dictionaries to the effects."""
         for place, before in self.effects.places.values():
-            self._note_change(self.accessor_of_place(place), before, value_at(place.holder, place.name))
+            at = self.accessor_of_place(place)
+            is_read = f"{at} is {self.accessor_of(before)}" in self.guards
+            self._note_change(at, before, value_at(place.holder, place.name), is_read)
         for holder, original, begun in self.swapped.changed():
             accessor = self.accessor_of(holder)
             if type(holder) in LISTS:
@@ -113,12 +115,12 @@ class Endings(Inputs):
         names = ["".join([f"{name}, " for name, _ in group]) for group in (written, others)]
         self._identity_guards[f"{self.pin(are_apart)}(({names[0]}), ({names[1]}))"] = None
 
-    def _note_change(self, place: str, before: Any, after: Any) -> None:
+    def _note_change(self, place: str, before: Any, after: Any, is_read: bool = True) -> None:
         """Have the next trace expect another integer or object at a place where this one has left another."""
         if type(before) is type(after) is int and before != after and place in self.integers.values():
             self._count_from_now_on(place, "it changes an integer from outside the function")
         is_new = type(before) is type(after) and before is not after and id(after) not in self.known_objects
-        if is_new and f"{place} is {self.accessor_of(before)}" in self.guards:
+        if is_new and is_read and self.accessor_of(before) in self.labels:
             self.effects.learned.replaced.add(self.describe(place))
             self.give_up("it replaces an object from outside the function", place, may_retry=True)
 

@@ -23,6 +23,7 @@ from wengert.compiling.watched.trusted import belongs_to_user
 from wengert.compiling.watched.watchable import (
     ATOMS,
     COMPARED_BY_VALUE,
+    are_same,
     has_readable_state,
     is_same_value,
     literal,
@@ -81,6 +82,7 @@ class Guards:
         self.cached_arrays: list[tuple[np.ndarray, np.ndarray]] = []  # that functions with a cache returned, and copies
         self._compared_arrays: list[tuple[str, np.ndarray, np.ndarray, int]] = []
         self._asked: dict[int, Any] = {}  # objects that must be distinct, by id
+        self.instances: list[Any] = []  # objects from outside that are these very ones
         self.replaceable: dict[type, list[str]] = {}  # accessors of objects that may be others, by their classes
         self._identity_guards: dict[str, None] = {}  # with the names of inputs in them
         self._namespaces: dict[int, Any] = {}  # the mappingproxies of classes, by id
@@ -324,6 +326,12 @@ class Guards:
             for base in cls.__mro__ or ():
                 if is_heap_type(base) and belongs_to_user(base) and not is_born(base):
                     self._guard_class(base)
+        if self.instances:
+            objects, types = (
+                self.pin(self.instances, "the objects"),
+                self.pin([*map(type, self.instances)], "their types"),
+            )
+            self.class_guards[f"{self.pin(are_same)}(map(type, {objects}), {types})"] = None
 
     def _guard_class(self, cls: Any) -> None:
         accessor, space, tests = self.namespace(cls), vars(cls), self.class_guards

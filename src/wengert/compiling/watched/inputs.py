@@ -77,6 +77,12 @@ _IMMUTABLE = (types.FunctionType, type, *CONSTANT_CALLABLES, *ATOMS, *COMPARED_B
 """Types of values in a function of this package that need no guard beside that of the function."""
 
 
+_FIXED_CONSTANTS = {str, bytes, bool, type(None)}
+"""Types of constants of which no later trace makes inputs."""
+_COMPARED_BY_IDENTITY = (types.FunctionType, types.ModuleType, type, enum.Enum, np.ufunc, type(np.sum))
+"""Types of objects of which guards compare the identity."""
+
+
 class Inputs(Guards):
     """The inputs and guards of one trace, built as it reads values from outside."""
 
@@ -106,7 +112,8 @@ class Inputs(Guards):
         if id(value) in SHADOW:
             return value
         if (known := self.accessor_of(value)) is not None:
-            self.add_guard(f"{accessor} is {known}")
+            if accessor != known:
+                self.add_guard(f"{accessor} is {known}")
             return value
         t = type(value)
         if t in ProxyTypes:  # its object may be gone
@@ -315,10 +322,15 @@ class Inputs(Guards):
         elif (
             t in (types.UnionType, re.Pattern, np.datetime64, np.timedelta64)
             or t.__module__ == "typing"
-            or (t is inspect.Signature and _has_constant_defaults(value))
             or (is_struct_sequence(t) and has_readable_state((*value,)))
         ):
             self.guard_is(accessor, value)
+        elif t is inspect.Signature:
+            self.guard_is(accessor, value)
+            for default in [p.default for p in value.parameters.values()]:
+                is_constant = type(default) in (*ATOMS, float, complex)
+                if not is_constant and self.read(default, self.pin(default)) is not default:
+                    self.give_up(f"it reads a signature with a {type(default).__name__} as a default", accessor)
         elif issubclass(t, OUTLETS):
             self.add_guard(f"type({accessor}) is {self.pin(t)}")
             self.known_objects[id(value)] = value, accessor
@@ -352,13 +364,23 @@ class Inputs(Guards):
         self._read_class(t)
         if self.may_be_another(accessor):
             self.replaceable.setdefault(t, []).append(accessor)
+            self.add_guard(f"type({accessor}) is {self.pin(t)}")
         else:
             self.guard_is(accessor, value)
             accessor = self.pin(value)
-        self.add_guard(f"type({accessor}) is {self.pin(t)}")
+            self.instances.append(value)
         self.known_objects[id(value)] = value, accessor
         if t is types.SimpleNamespace:  # C code compares and prints it as a whole
             self.read(vars(value), f"{accessor}.__dict__")
+
+    def is_fixed(self, value: Any, accessor: str) -> bool:
+        """Whether a value at a place in a container is a constant or an object that must be there in the next call."""
+        t: Any = type(value)
+        if t in _FIXED_CONSTANTS:
+            return True
+        is_object = issubclass(t, _COMPARED_BY_IDENTITY) or (has_only_attributes(t) and built_in_base(t) is None)
+        known = self.accessor_of(value) if is_object else None
+        return is_object and t not in READS and not any(map(self.may_be_another, (accessor, known or "")))
 
     def may_be_another(self, accessor: str) -> bool:
         """Whether the next call may have another object at a place: inside an argument, or where calls replace it."""
@@ -389,9 +411,3 @@ class Inputs(Guards):
                 self.read(g.__self__, f"{self.pin(g)}.__self__")
             elif not issubclass(type(g), _IMMUTABLE):
                 self._read_object(g, self.pin(g), type(g))
-
-
-def _has_constant_defaults(signature: inspect.Signature) -> bool:
-    """Whether no default of a signature can change while the signature stays."""
-    defaults = [p.default for p in signature.parameters.values() if p.default is not inspect.Parameter.empty]
-    return all([type(value) in (*ATOMS, float, complex) or issubclass(type(value), type) for value in defaults])

@@ -180,6 +180,12 @@ class Reads(Endings):
 
     # -- functions
 
+    def exchanged(self, f: types.FunctionType, code: types.CodeType) -> None:
+        """Guard a function of which a trace exchanges the code, now or at its first call."""
+        defaults = (*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values())
+        if not is_lazy(f) or not all(map(_stays_in_trace, defaults)):
+            self.entered(f, code)
+
     def entered(self, f: types.FunctionType, code: types.CodeType) -> None:
         """Guard the code and defaults of a function that now runs instrumented, and note its cells."""
         if is_engine_code(code) or is_library_namespace(f.__globals__) or self.obstacle is not None:
@@ -450,6 +456,11 @@ class Reads(Endings):
             if not all([hasattr(t, name) for name in names]):
                 self.give_up(f"it checks whether a {t.__name__} has the attributes of {cls.__qualname__}")
         self.read_all_attributes(thing)
+
+
+def _stays_in_trace(default: Any) -> bool:
+    """Whether a default of a parameter is the same object in a trace."""
+    return issubclass(type(default), (*ATOMS, type, enum.Enum, types.FunctionType, types.BuiltinFunctionType))
 
 
 def _is_of_known_c(raw: Any) -> bool:

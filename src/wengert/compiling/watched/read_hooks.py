@@ -187,6 +187,7 @@ def _read_attribute(obj: Any, name: str, value: Any, site: Site | None) -> Any:
         return value
     is_guarded = issubclass(t, type) and name in ("__mro__", "__bases__", "__base__")
     is_guarded |= issubclass(t, (types.FunctionType, types.MethodType)) and name in _OF_DECLARATIONS
+    is_guarded |= t is types.FunctionType and name == "__wrapped__"
     if name in _INTROSPECTION and not is_guarded and not is_own_or_library_code(_asking_frame(2)):
         reads.give_up(f"it reads .{name}, which bypasses the guards")
         return value

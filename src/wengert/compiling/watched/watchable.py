@@ -14,7 +14,7 @@ import pathlib
 import threading
 import types
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -260,6 +260,19 @@ def is_same_value(a: Any, b: Any) -> bool:
     Errors: TypeError for values of other types than `readable_state` knows.
     """
     return a is b or (type(a) is type(b) and bool(readable_state(a) == readable_state(b)))
+
+
+def are_same(values: Iterable[Any], others: Sequence[Any]) -> bool:
+    """Whether values are the same objects as others, or constants that code can tell apart by `is` alone."""
+    values = [*values]
+    return all(map(operator.is_, values, others)) or all(map(_is_same, values, others))
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    try:
+        return is_same_value(a, b)
+    except TypeError:
+        return False
 
 
 def readable_state(value: Any) -> Any:
