@@ -876,8 +876,8 @@ def test_a_cache_of_objects_that_cannot_be_made_again() -> None:
 REPLACING = """
 class Words(dict): pass
 class Unit:
-    __slots__ = ("scale", "words", "kind")
-    def __init__(self, scale): self.scale, self.words, self.kind = scale, Words(m=1), float
+    __slots__ = ("scale", "words", "kind", "empty")
+    def __init__(self, scale): self.scale, self.words, self.kind, self.empty = scale, Words(m=1), float, Words()
 class Table: pass
 t = Table(); t.units = {"cm": Unit(0.5), "m": Unit(1.0)}; t.last = Unit(2.0)
 def f(x):

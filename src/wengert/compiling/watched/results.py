@@ -77,7 +77,7 @@ def result_expression(reads: Reads, recording: Recording, value: Any, slots: lis
         reads.placed[id(value)] = value
         parts = ", ".join([f"{name!r}: {expression(part)}" for name, part in attributes_of(value).items()])
         content = () if base is object else (*(dict.items if base is dict else list.__iter__)(value),)
-        built = f", {reads.pin(base)}, {expression(content)}" if content else ""
+        built = f", {reads.pin(base)}, {expression(content)}" if base is not object else ""
         return f"{reads.pin(new_with_attributes)}({reads.pin(t)}, {{{parts}}}{built})"
     if t in ATOMS or t in (float, complex) or issubclass(t, np.generic):
         exact(recording, [value])  # a string depends on guarded values alone
