@@ -34,7 +34,7 @@ def find_while_loops(
     forms = {ops[run[-1]].fn.form for run in heads if len(run) > 1}  # type: ignore[attr-defined]
     once = {run[0] for run in runs if len(run) == 1 and ops[run[0]].fn.form in forms}  # type: ignore[attr-defined]
     tries = 0
-    while any([len(run) > 1 for run in heads]):
+    while any([len(run) > 1 for run in heads]) and tries < MOST_TRIES + MOST_DROPPED:
         heads = [run for run in heads if len(run) > 1 or (run and run[0] in never | once)]
         tests = [_ending_tests(ops, run) for run in heads]
         if None not in tests:
@@ -84,8 +84,8 @@ def never_runs(ops: Sequence[Any], heads: list[int], constants: Collection[Op]) 
     return bool(number)
 
 
-MOST_TRIES = 20
-"""How often a loop is searched for without its first iterations; after it, without the run that is irregular."""
+MOST_TRIES, MOST_DROPPED = 20, 40
+"""How often a loop is searched for without its first iterations, and then without runs that are irregular."""
 
 
 def _recurring(ops: Sequence[Any], heads: list[int]) -> list[int]:

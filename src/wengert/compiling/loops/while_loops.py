@@ -28,6 +28,8 @@ from wengert.tape.ops import Call, Constant, Op, Variable, with_variables
 from wengert.values import functional
 from wengert.values.identity_set import Functions
 
+MOST_ALONE = 3
+"""After so many runs in turn that no other one is like, runs of a loop are taken each for itself."""
 _OF_COUNTERS = Functions(functional.whole, functional.as_index)
 _CALLED_AT_END = Functions(type, np.shape, np.result_type, np.shares_memory, getattr, functional.getfield)
 """Functions that a trace calls on values when it ends."""
@@ -119,7 +121,7 @@ def fold_counters(tape: Any) -> Any:
         is_of_constants = all([type(v) is Constant or v in known for v in read])
         if isinstance(op, Call) and is_of_constants and (op.fn in _OF_COUNTERS or _continues(op, known)):
             with contextlib.suppress(ArithmeticError):  # in a branch that these constants do not take
-                known[op] = _computed(op, known)
+                known[op] = _folded(op, known)
         if op not in known or op is tape.result.op:
             if not known.keys().isdisjoint(read):
                 op.rewrite(lambda v: known.get(v.op, v))
@@ -127,7 +129,7 @@ def fold_counters(tape: Any) -> Any:
     return tape_with_ops(tape, kept) if known else tape
 
 
-def _computed(op: Call, known: dict[Any, Any]) -> Any:
+def _folded(op: Call, known: dict[Any, Any]) -> Any:
     """Return the value of a call on constants; in the body of a loop that recorded may be the one of another run."""
     made = op.fn(*with_variables(op.args, lambda v: known.get(v.op, v.op.val)))
     return int(made) if isinstance(made, np.integer) else made
@@ -190,13 +192,14 @@ def _found_loops(
             state = tuple([static_spec(v.op.val) for v in ops[heads[-1]].references()])  # type: ignore[union-attr]
             groups.setdefault((first.fn.loop.key, first.fn.left == len(heads) - 1, state), []).append(heads)
     found: list[tuple[WhileLoop, BranchingLoop]] = []
-    waiting = [*groups.values()]
+    waiting, alone = [*groups.values()], 0
     while waiting:
         runs = waiting.pop()
         those = drop_unread_variables(find_while_loops(ops, place, runs, last, traces, constants))
         rest = [heads for heads in runs if not any([heads[0] <= one.start <= heads[-1] for one in those])]
+        alone = alone + 1 if len(those) == 1 < len(runs) else 0
         if rest and len(runs) > 1:
-            waiting += [rest] if those else _separated(ops, rest)
+            waiting += [rest] if those and alone < MOST_ALONE else _separated(ops, rest)
         try:
             for those_alike in _runs_of_one_shape(those):
                 loop = BranchingLoop(those_alike, max(map(len, runs)), held)
