@@ -93,3 +93,21 @@ def test_what_is_looked_up_may_change(f, monkeypatch):
     for name, key, new in [(LATE, 3, 0.1), (LATE, 11, 3.0), (STEPS, "at", [4, 17])]:
         monkeypatch.setitem(name, key, new)
         assert compiled(0.3) == pytest.approx(f(0.3), rel=1e-12)
+
+
+NONES, FAR = {0: None, 2: None, 4: None, 6: None, 8: None, 10: None}, {10**400}
+
+
+def reads_nothing(x, first):
+    for k in range(3):
+        x = x * 0.9 if x > 0.5 or k in FAR else x + 0.1
+        x = x if NONES[2 * k + first] else x * 1.1
+    return x
+
+
+def test_an_absent_key_is_not_one_of_none():
+    compiled = wg.compile(reads_nothing, native=False, strict=True)
+    for first in (0, 2, 4, 6, 0):
+        assert compiled(0.3, first) == pytest.approx(reads_nothing(0.3, first), rel=1e-12)
+    with pytest.raises(KeyError):
+        compiled(0.3, 1)

@@ -93,6 +93,18 @@ def order_of_a_set(x, z, r):
         z, sign = z * 0.8, sign * r
 
 
+def names_of_a_data_type(x, z, r):
+    kind, sign = np.dtype([("a", float)]), 1.0 * r
+    while True:
+        if z < 1.0:
+            return x
+        if sign > 0.0:
+            x, kind = x * (0.5 if kind.names == ("a",) else 0.7), np.dtype([("b", float)])
+        else:
+            kind = np.dtype([("a", float)])
+        z, sign = z * 0.8, sign * r
+
+
 def which_of_two_equal_tuples(x, z, r):
     old, new, sign = (0, 1), _tuple(0, 1), 1.0 * r
     while True:
@@ -211,9 +223,9 @@ SIGNS = [(2.0, 3.0, -1.0), (2.0, 3.0, -2.0), (2.0, 1.3, 1.0), (3.0, 5.0, -1.0), 
 PROGRAMS = [
     (swaps, [(2.0, 3.0, n) for n in (20.0, 5.0, 9.0, 3.0, 40.0, 100.0)]), (is_what_it_was_when_the_loop_ends, RATES),
     (is_by_chance_another_variable, SIGNS), (one_and_true, SIGNS), (order_of_a_set, SIGNS),
-    (which_of_two_equal_tuples, SIGNS), (which_of_two_equal_cells, SIGNS), (list_that_is_emptied, RATES),
-    (list_of_a_class, RATES), (function_behind_a_ufunc, RATES), (length_of_a_comprehension, RATES), (generator, RATES),
-    (slot_that_is_asked_for, RATES),
+    (names_of_a_data_type, SIGNS), (which_of_two_equal_tuples, SIGNS), (which_of_two_equal_cells, SIGNS),
+    (list_that_is_emptied, RATES), (list_of_a_class, RATES), (function_behind_a_ufunc, RATES),
+    (length_of_a_comprehension, RATES), (generator, RATES), (slot_that_is_asked_for, RATES),
     *[(program, [(0.7, z, 0.5) for z in (3.5, 12.0, 40.0, 2.5, 5.0, 1.9)]) for program in ODD],
 ]  # fmt: skip
 

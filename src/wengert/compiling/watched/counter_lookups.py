@@ -10,8 +10,10 @@ from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from wengert.compiling.watched.symbolic_ints import SymbolicInt, float_of, record_integer_call, refuse_counter
+from wengert.compiling.watched.watchable import Unset
 from wengert.recording.primitives import ruled
 from wengert.recording.record import record_call
+from wengert.values.functional import WHOLE
 
 MOST_INTEGERS = 10_000
 """The largest number of integers from the smallest key to the largest one."""
@@ -80,8 +82,8 @@ def is_lookup(container: Any, key: Any) -> bool:
 
 
 def _has_tables(container: Any) -> bool:
-    is_of_integers = all([type(k) is int for k in container])
-    return is_of_integers and max(container) - min(container) < MOST_INTEGERS
+    is_of_counters = all([type(k) is int and -WHOLE <= k <= WHOLE for k in container])
+    return is_of_counters and max(container) - min(container) < MOST_INTEGERS
 
 
 def _values(container: Any) -> Collection[Any]:
@@ -90,5 +92,5 @@ def _values(container: Any) -> Collection[Any]:
 
 def _tables_of(container: Any) -> LookupTables:
     integers = range(min(container), max(container) + 2)  # at least two: one item would be a constant
-    items = tuple(map(container.get, integers)) if type(container) is dict else ()
+    items = tuple([container.get(k, Unset) for k in integers]) if type(container) is dict else ()
     return LookupTables((*container,), (*_values(container),), tuple([k in container for k in integers]), items)

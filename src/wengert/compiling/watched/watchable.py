@@ -276,7 +276,7 @@ def _is_same(a: Any, b: Any) -> bool:
 
 
 def readable_state(value: Any) -> Any:
-    """Return everything that code can read of an immutable value, or of a set, as a tuple to compare.
+    """Return everything that code can read of an immutable value, or of a set, as something to compare and to hash.
 
     Errors: TypeError for a nan, because containers compare it by identity, and for values of other types.
     """
@@ -313,12 +313,14 @@ def _readable_dtype(dtype: np.dtype) -> Any:
         return dtype.num
     if type(dtype) not in _NUMPY_DTYPE_CLASSES:
         raise TypeError(f"{dtype!r} is not one of NumPy's own data types")
-    fields = [
-        (name, _readable_dtype(field[0]), field[1], readable_state(field[2:]))
-        for name, field in (dtype.fields or {}).items()
-    ]
+    fields = tuple(
+        [
+            (name, _readable_dtype(field[0]), field[1], readable_state(field[2:]))
+            for name, field in (dtype.fields or {}).items()
+        ]
+    )
     base = dtype.subdtype and (_readable_dtype(dtype.subdtype[0]), dtype.subdtype[1])
-    metadata = [(readable_state(key), readable_state(part)) for key, part in (dtype.metadata or {}).items()]
+    metadata = tuple([(readable_state(key), readable_state(part)) for key, part in (dtype.metadata or {}).items()])
     parts = dtype.names, fields, base, metadata
     return type(dtype), dtype.type, dtype.num, dtype.str, dtype.flags, dtype.alignment, parts
 
