@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import itertools
 import math
 import pickle
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 from wengert.compiling.native import module
+from wengert.compiling.native.callbacks import kernel
 from wengert.values import kernel_cache
 
 NUMBERS = [0.0, -0.0, 1.0, -1.0, 2.5, -7.25, 3e10, 1e-300, math.inf, -math.inf, math.nan]
@@ -110,6 +112,29 @@ def test_calls_with_other_arguments_fail() -> None:
     for x, memory in [(-1.0, MEMORY), (np.float64(-1.0), LOCKED), (-1, unpickled)]:
         assert run(x, memory, WHOLE, OUTPUT) == (0, 3.0)
         assert OUTPUT[0] == 2.0
+
+
+IMPORTED = "SCALE, UNIT = 0.5, 8.0\n\ndef step(x):\n    return SCALE * x\n\ndef half(x):\n    return step(x) * UNIT\n"
+IMPORTING = """from imported_kernels import half
+SCALE = 3.0
+
+def step(x):
+    return SCALE * x
+
+def total(x: float):
+    return (0, step(x) + half(x))
+"""
+
+
+def test_kernels_of_two_modules_keep_their_numbers_and_functions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("numba")
+    for name, text in [("imported_kernels", IMPORTED), ("importing_kernels", IMPORTING)]:
+        (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    kernels = importlib.import_module("importing_kernels")
+    assert kernel(kernels, "total", "NUMBER", {})(2.0) == kernels.total(2.0) == (0, 14.0)
 
 
 def test_calls_lose_no_references() -> None:

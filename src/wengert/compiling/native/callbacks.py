@@ -6,7 +6,7 @@ import ast
 import re
 import sys
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from inspect import getsource, isfunction
 from typing import Any
 
@@ -118,23 +118,33 @@ def kernel(
         >>> total(3, np.ones(3))  # doctest: +SKIP
         (0, 3.0)
     """
-    modules = {value.__module__: sys.modules[value.__module__] for value in vars(module).values() if isfunction(value)}
-    names = {key: value for each in modules.values() for key, value in vars(each).items()}
-    numbers = {key: value for key, value in names.items() if type(value) in (int, float, bool)} | sizes
     parts: dict[str, None] = {}
     ufuncs: dict[str, np.ufunc] = {}
     for callback in callbacks.values():
         parts |= callback.helpers
         ufuncs |= callback.ufuncs
-    nodes = [node for each in modules.values() for node in ast.parse(getsource(each)).body]
-    functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
-    own = {node.name: f"kernel_{node.name}" for node in functions}  # callbacks call helpers of the same names
-    texts = [ast.unparse(_WithNumbers(numbers, own).visit(node)) for node in functions]
+    modules = {f.__module__: sys.modules[f.__module__] for f in vars(module).values() if isfunction(f)}
+    texts = [text for each in modules.values() for text in _functions(each, sizes)]
     sources = [callback.source(each) for each, callback in callbacks.items()]
+    own = _own_name(vars(module)[name])
     try:
-        return compile_source("\n\n".join([*parts, *sources, *texts]), own[name], parameters.split(), ufuncs)
+        return compile_source("\n\n".join([*parts, *sources, *texts]), own, parameters.split(), ufuncs)
     except Exception as error:  # of LLVM, or of the translation to its language
         raise NotNativeError(f"compiling {name} raised {type(error).__name__}: {error!s:.200}") from error
+
+
+def _functions(module: types.ModuleType, sizes: Mapping[str, int]) -> Iterator[str]:
+    """Yield the source of each function of a module, with its numbers, or else these sizes, inlined."""
+    own = {key: value for key, value in vars(module).items() if type(value) in (int, float, bool)}
+    names = {key: _own_name(value) for key, value in vars(module).items() if isfunction(value)}
+    for node in ast.parse(getsource(module)).body:
+        if isinstance(node, ast.FunctionDef):
+            yield ast.unparse(_WithNumbers({**own, **sizes}, names).visit(node))
+
+
+def _own_name(f: Any) -> str:
+    """Return the name of a function in the code, which no function of another module has, and no callback's helper."""
+    return f"kernel_{f.__module__}_{f.__name__}".replace(".", "_")
 
 
 class _WithNumbers(ast.NodeTransformer):

@@ -78,7 +78,7 @@ class RetypedFloats(dict[int, Any]):
                 continue
             slots, number = _slots_of_args(entry), entry[1]
             if type(number) in (float, bool):
-                number = _computed(entry[0].fn, [*map(self.get, slots, entry[3])])
+                number = _result_of(entry[0].fn, [*map(self.get, slots, entry[3])])
             elif type(entry[0].fn) is np.ufunc or not all(map(self._is_float, slots, entry[3])):
                 continue
             if type(number) in (np.float64, np.bool_, tuple):  # a tuple of divmod
@@ -206,7 +206,7 @@ def _is_fixed(recording: Recording, slot: int) -> bool:
     return True
 
 
-def _computed(fn: Any, args: list[Any]) -> Any:
+def _result_of(fn: Any, args: list[Any]) -> Any:
     """Return `fn(*args)`; None if it raises an exception."""
     try:
         with np.errstate(all="ignore"):
