@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -113,6 +114,20 @@ def test_the_value_may_set_the_shape(name):
         return
     assert value == space["f"](x)
     np.testing.assert_allclose(found, [space["f"](x + 1e-20j * e).imag / 1e-20 for e in np.eye(6)], rtol=1e-12)
+
+
+def test_a_view_that_gets_another_shape_after_an_update_failed():
+    def f(x):
+        y = x * 0.0
+        y[0] = x[1]
+        view = y[1:5]
+        with contextlib.suppress(ValueError):
+            view += x[:3]
+        view.shape = (2, 2)
+        view += x[:4].reshape(2, 2)
+        return np.sum(y * y * x)
+
+    np.testing.assert_allclose(wg.grad(f)(X), differences(f), rtol=1e-6)
 
 
 def test_a_sum_at_indices_of_a_read_only_array_is_one_in_all_modes():

@@ -249,11 +249,12 @@ def write_entry(
         if not is_copy:
             shape = memory.update[2] if is_update else None
             memory.update = target, key, shape, owner.shape, storage, storage.stamp
-        is_done = update_entry(recording, primitive, sign, fn, given, target, args[1])
-        if not is_update:  # a view that other code may refer to, and may change
-            memory.update = NO_UPDATE
-        if is_done:
-            return True
+        try:
+            if update_entry(recording, primitive, sign, fn, given, target, args[1]):
+                return True
+        finally:
+            if not is_update:  # a view that other code may refer to, and may change
+                memory.update = NO_UPDATE
     return _write_at_place(recording, place, primitive, fn, given, target, args)
 
 
