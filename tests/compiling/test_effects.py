@@ -905,3 +905,27 @@ def test_objects_that_each_call_replaces() -> None:
             if k == 2:
                 traces = g.explain().splitlines()[0]
         assert g.explain().splitlines()[0] == traces, change
+
+
+HIDING = """
+class Level:
+    __slots__ = ("value",)
+class Tank(Level):
+    __slots__ = ("value",)
+class Plant: pass
+plant = Plant(); plant.tank = Tank()
+def f(x):
+    tank = Tank()
+    tank.value = x
+    Level.value.__set__(tank, 2.0 * x)
+    plant.tank = tank
+    return x * x
+"""
+
+
+def test_an_object_with_a_slot_that_another_one_hides() -> None:
+    space, _ = spaces_of(HIDING)
+    g = wg.compile(wg.grad(space["f"]), quiet=True)
+    for x in (1.0, 2.0, 3.0):
+        assert g(x) == 2.0 * x
+        assert space["Level"].value.__get__(space["plant"].tank) == 2.0 * x

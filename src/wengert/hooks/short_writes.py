@@ -339,7 +339,7 @@ def _write_at_place(
     if y is not spec:
         SHADOW[id(y)] = slot
     if key is not None:
-        _append_write(memory, place, target, ShortForms.stores, spec, slot)
+        _append_store(memory, place, target, spec, slot)
         if storage is not None and not is_update:
             storage.add_view(target, slot, key, owner.shape)
         return True
@@ -371,11 +371,11 @@ def _log_and_run(
         raise
 
 
-def _append_write(memory: Memory, place: Any, target: np.ndarray, forms: Any, kept: Any, slot: int | None) -> None:
-    """Append the entry of a write into a part, `forms` by whether what is written is traced, and end the write."""
+def _append_store(memory: Memory, place: Any, target: np.ndarray, kept: Any, slot: int) -> None:
+    """Append the entry of the store of the result at this slot into a part, and end the write."""
     owner, storage, key, _, is_copy = place
     entries = memory.recording.entries
-    form = forms[storage.slot is not None, slot is not None]
+    form = ShortForms.stores[storage.slot is not None, True]
     entries.append((form, None, (storage.slot, None, slot), (storage.spec, key, kept), None, STATE.site))
     memory.written(storage, owner, len(entries) - 1)
     if is_copy:

@@ -327,10 +327,8 @@ class Guards:
                 if is_heap_type(base) and belongs_to_user(base) and not is_born(base):
                     self._guard_class(base)
         if self.instances:
-            objects, types = (
-                self.pin(self.instances, "the objects"),
-                self.pin([*map(type, self.instances)], "their types"),
-            )
+            objects = self.pin([*self.instances], "the objects")
+            types = self.pin([*map(type, self.instances)], "their types")
             self.class_guards[f"{self.pin(are_same)}(map(type, {objects}), {types})"] = None
 
     def _guard_class(self, cls: Any) -> None:

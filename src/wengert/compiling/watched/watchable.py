@@ -102,6 +102,7 @@ def can_be_rebuilt(t: Any, base: Any = object) -> bool:
     """Whether `new_with_attributes` can copy instances of a class, whose content is that of a `base`."""
     slots = slot_names(t)
     are_plain = all([type(lookup_with_owner(t, name)[0]) is types.MemberDescriptorType for name in slots])
+    are_plain = are_plain and len({*slots}) == len(slots)  # a class may hide a slot of its base by one of its own
     is_plain = are_plain and not (slots and has_dictionary(t)) and type(t).__module__ in ("builtins", "abc")
     is_plain = is_plain and (base is not object or (has_only_attributes(t) and t is not types.SimpleNamespace))
     return is_plain and t.__new__ is base.__new__ and not hasattr(t, "__del__")
