@@ -367,6 +367,14 @@ def read_from_a_global(x: Any) -> Any:
     return x * (DATA @ DATA)
 
 
+def divided_in_part(x: Any) -> Any:
+    """The pullback of the division reads the quotient, and nothing else that depends on the data."""
+    y = x * 1.0
+    y[:2] += DATA[:2]
+    y[:2] /= x[2:] + 1.0
+    return y
+
+
 def longer_each_time(x: Any) -> Any:
     COUNT[0] += 1
     for _ in range(COUNT[0]):
@@ -387,7 +395,8 @@ HIDDEN = {"rng": np.random.default_rng(0)}
 
 
 @pytest.mark.parametrize(
-    "f", [counted, longer_each_time, raises_the_second_time, drawn_out_of_reach, read_from_a_global]
+    "f",
+    [counted, longer_each_time, raises_the_second_time, drawn_out_of_reach, read_from_a_global, divided_in_part],
 )
 def test_another_second_run_is_an_error(f: Any) -> None:
     """Also where the value is the same: at x = 0 that of a product is."""

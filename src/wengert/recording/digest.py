@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.recording.primitives import Bound
+from wengert.recording.primitives import Bound, PartUpdate
 from wengert.recording.recording import Entry, Recording, flat_slots
 from wengert.values.functional import Path
 from wengert.values.specs import Spec
@@ -70,7 +70,7 @@ def _pullback_reads(recording: Recording, base: int) -> list[Any]:
 
 def _read_by_pullback(entry: Entry) -> Any:
     primitive, y, _, args, kwargs, _ = entry
-    if type(primitive) is not Bound or primitive.rule.sequence is not None:
+    if type(primitive) not in (Bound, PartUpdate) or primitive.rule.sequence is not None:
         digest = getattr(primitive, "digest", type(primitive).__qualname__)  # that of a checkpoint inside
         return primitive.name, _marshallable(args), _marshallable(kwargs), digest
     pairs = zip(primitive.residual_kinds, args, strict=True)

@@ -272,11 +272,12 @@ class PartUpdate:
     """
 
     is_simple, step, scatter, outer_state, kind = False, None, None, None, "call"
-    __slots__ = ("bound", "fn", "name", "reads_y", "residual_kinds", "rule")
+    __slots__ = ("bound", "fn", "name", "reads_y", "residual_kinds", "rule", "wanted")
 
     def __init__(self, bound: Bound) -> None:
         self.bound, self.fn, self.name, self.rule = bound, bound.fn, bound.name, bound.rule
-        self.reads_y, self.residual_kinds = bound.reads_y, ("shape", "static", *bound.residual_kinds)
+        self.reads_y, self.wanted = bound.reads_y, bound.wanted
+        self.residual_kinds = ("shape", "static", *bound.residual_kinds)
 
 
 def _first_step(y_bar: Any, entry: Any, table: Any) -> None:
