@@ -294,6 +294,19 @@ def test_uncompiled(f: Callable[..., Any], in_python: None) -> None:
         wg.compile(f, strict=True)(X)
 
 
+def test_a_step_as_an_event_runs_uncompiled(in_python: None) -> None:
+    def fallen(a):
+        words = {"events": lambda t, y: np.sign(y[0] - 0.5), "t_eval": [0.2]}
+        found = solve_ivp(lambda t, y: -a * y, (0.0, 3.0), [1.0], **words)
+        return np.array([found.t_events[0][0], found.y[0, 0]])
+
+    f = wg.value_and_jacobian(fallen)
+    with pytest.warns(wg.NotCompiledWarning, match="slope 0"):
+        y, slopes = wg.compile(f)(0.7)
+    np.testing.assert_array_equal(y, fallen(0.7))
+    np.testing.assert_array_equal(slopes, f(0.7)[1])
+
+
 TWICE: dict[str, Any] = {
     "hessian": wg.hessian,
     "by rows": lambda f: wg.jacrev(wg.grad(f)),

@@ -290,6 +290,26 @@ def test_an_event_with_a_branch(method: str) -> None:
     np.testing.assert_allclose(wg.jacobian(weighted_times)(p), wanted, rtol=1e-5)
 
 
+def test_an_event_that_is_a_step() -> None:
+    """Its time, log 2 / a, has a value but no derivative; the states before it have theirs."""
+
+    def fallen(a):
+        words = {"events": lambda t, y: np.sign(y[0] - 0.5), "t_eval": [0.2], **EXACT}
+        found = integrate.solve_ivp(lambda t, y: -a * y, (0.0, 3.0), [1.0], **words)
+        return np.array([found.t_events[0][0], found.y[0, 0]])
+
+    y, slopes = wg.value_and_jacobian(fallen)(0.7)
+    np.testing.assert_allclose(y, [np.log(2) / 0.7, np.exp(-0.14)], rtol=1e-6)
+    np.testing.assert_allclose(slopes, [np.nan, -0.2 * np.exp(-0.14)], rtol=1e-6)
+
+
+def test_an_event_that_is_a_bool() -> None:
+    words = {"events": lambda t, y: y[0] > 0.5, "t_eval": [0.2]}
+    fallen = lambda a: integrate.solve_ivp(lambda t, y: -a * y, (0.0, 3.0), [1.0], **words).y[0, 0]
+    np.testing.assert_allclose(wg.grad(fallen)(0.7), -0.2 * np.exp(-0.14), rtol=1e-2)
+    np.testing.assert_allclose(wg.compile(fallen)(0.7), fallen(0.7))
+
+
 def test_an_event_that_counts_its_calls() -> None:
     """It is traced where SciPy's method is, and else refused."""
     counts = []

@@ -263,21 +263,24 @@ def event_times(found: Any, events: list[Any], path: Path) -> list[Any] | None:
             values = at_times(native)
             if g.is_put_back() or values is None or values.size != native.size:
                 return None
-            slopes = unseen(grad(lambda t, at_times=at_times: np.sum(at_times(t))), native)
-            times = as_roots(at_times, native, slopes, values)
+            slopes = unseen(grad(lambda t, at_times=at_times: 1.0 * np.sum(at_times(t))), native)
+            times = as_roots(at_times, native, slopes, values, path.between(native))
         made.append(times)
     found["t_events"] = made or found["t_events"]
     return made
 
 
-def as_roots(event: Any, native: Any, slopes: Any, values: Any) -> Any:
+def as_roots(event: Any, native: Any, slopes: Any, values: Any, states: Any) -> Any:
     """The times at which an event is 0, as formulas: by a step of Newton for each order of derivative.
 
-    The event has these slopes and values at its `native` times.
+    The event has these slopes and values at its `native` times. Where the slope is 0, as that of a step, the derivative
+    is NaN, by the `states` there.
     """
-    times = native
+    times, is_flat = native, slopes == 0
     for k in range(order()):
-        times = times - np.reshape(event(times) if k else values, native.shape) / slopes
+        times = times - np.reshape(event(times) if k else values, native.shape) / (slopes + is_flat)
+    if np.any(is_flat):
+        times = times + np.where(is_flat, np.nan, 0.0) * np.sum(states, axis=1)
     return with_value(native, times)
 
 

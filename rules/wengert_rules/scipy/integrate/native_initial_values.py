@@ -154,8 +154,10 @@ def times_of_event(event: Any, rows: Any, states_at: Any) -> Any:
     values = lambda t, y: np.array([np.reshape(event(t[k], y[k]), ()) for k in range(len(rows))])  # noqa: E731
     at_native = states_at(native)
     y = stopped(at_native)
-    slopes = unseen(grad(lambda t: np.sum(values(t, y + along * (t - native)[:, None]))), native)
-    return as_roots(lambda t: values(t, states_at(t)), native, slopes, values(native, at_native))
+    slopes = unseen(grad(lambda t: 1.0 * np.sum(values(t, y + along * (t - native)[:, None]))), native)
+    if not np.all(slopes):
+        refuse_native("an event of solve_ivp has the slope 0 at its time, which has no derivative")
+    return as_roots(lambda t: values(t, states_at(t)), native, slopes, values(native, at_native), at_native)
 
 
 class DenseSolution:
