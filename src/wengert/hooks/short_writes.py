@@ -363,12 +363,7 @@ def _log_and_run(
         if place[4]:
             saved[1:3] = place[0], frozen(place[2])
         memory.undo.append(saved)
-    memory.unfinished += 1
-    try:
-        fn(*given)
-    except Exception as error:
-        memory.ended_by(error)
-        raise
+    run_unfinished(memory, fn, given)
 
 
 def _append_store(memory: Memory, place: Any, target: np.ndarray, kept: Any, slot: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,6 @@ _array_type, _weak_ref = np.ndarray, weakref.ref
 _sum_first_axis = np.add.reduce
 _ARRAY_OR_SPEC = (np.ndarray, Spec)
 LARGE_COTANGENT = 1 << 19  # bytes; from such a cotangent on, each step is checked, so that its entry can be dropped
-_AT_A_KEY = {getitem: number_read, setitem: number_store, additem: number_sum}
 WARM_USES = 100  # uses after which a call gets a generated step: generating takes 2 ms, and saves 1.5 µs per use
 
 
@@ -156,14 +156,8 @@ def _walk_quickly(
                 table[slot] = None
                 (op.array_step or _simple_step)(cotangents, table, cotangent, entry)
             elif slot not in inputs:
-                at_key = _AT_A_KEY.get(op.fn) if quick and type(op) is Bound else None
-                if at_key is not None:
-                    done_here = at_key(cotangents, slot, entry)
-                else:
-                    done_here = (
-                        quick and type(op) is PartUpdate and number_update(cotangents, slot, entry, _simple_step)
-                    )
-                if not done_here:
+                at_key = _AT_A_KEY.get(op.fn if type(op) is Bound else type(op)) if quick else None
+                if at_key is None or not at_key(cotangents, slot, entry):
                     general_step(cotangents, slot, entry, depth)
             if drop_entries:
                 entries[slot] = None
@@ -336,6 +330,14 @@ def _simple_step(cotangents: Cotangents, table: Any, y_bar: Any, entry: Entry) -
             table[slot] = x_bar
         else:
             cotangents.add(slot, x_bar)
+
+
+_AT_A_KEY: dict[Any, Callable[..., bool]] = {
+    getitem: number_read,
+    setitem: number_store,
+    additem: number_sum,
+    PartUpdate: partial(number_update, simple_step=_simple_step),
+}
 
 
 def _fit(x_bar: Any, x: Any) -> Any:
