@@ -290,6 +290,32 @@ def test_an_event_with_a_branch(method: str) -> None:
     np.testing.assert_allclose(wg.jacobian(weighted_times)(p), wanted, rtol=1e-5)
 
 
+def with_complex_states(q):
+    words = {"t_eval": [0.3, 0.6], "rtol": 1e-8, "atol": 1e-8}
+    found = integrate.solve_ivp(lambda t, y: q * np.conj(y) + 1j * y, (0.0, 0.6), q * q, **words)
+    return np.sum(found.y.real * [1.0, 2.0] + found.y.imag)
+
+
+def with_real_states(q):
+    f = lambda t, y: np.array([q[0].imag * y[1] - np.abs(q[1]) * y[0], np.real(q[0] * q[1]) * y[0]])
+    words = {"t_eval": [0.3, 0.6], "rtol": 1e-8, "atol": 1e-8}
+    return np.sum(integrate.solve_ivp(f, (0.0, 0.6), [1.0, 0.5], **words).y)
+
+
+@pytest.mark.parametrize(
+    ("f", "adjoint"),
+    [
+        (with_complex_states, "discrete"), (with_real_states, "discrete"), (with_real_states, "forward"),
+        (with_real_states, "continuous"),
+    ],
+)  # fmt: skip
+def test_complex_parameters(f: Any, adjoint: Any) -> None:
+    q, direction = np.array([0.5 + 0.3j, 0.2 - 0.4j]), np.array([1.0 - 0.5j, 0.3 + 2.0j])
+    wanted = (f(q + 1e-5 * direction) - f(q - 1e-5 * direction)) / 2e-5
+    with wg.ode_adjoint(adjoint):
+        np.testing.assert_allclose(np.real(np.sum(wg.grad(f)(q) * direction)), wanted, rtol=1e-5)
+
+
 def test_an_event_that_is_a_step() -> None:
     """Its time, log 2 / a, has a value but no derivative; the states before it have theirs."""
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.api.example_code import ProgramCode, block_size, filled, with_constants
-from wengert.api.gradient import vjp_of_call
+from wengert.api.gradient import conjugates, vjp_of_call
 from wengert.api.tangents import jvp_of_call
 from wengert.batching.example import Program
 from wengert.batching.play import DiffersError
@@ -39,8 +39,13 @@ class BatchCall:
         return np.concatenate(blocks)[: len(args[0])]
 
     def pull(self, places: tuple[int, ...]) -> Callable[..., Any]:
-        """Return the function from ȳ and the arguments to the cotangents of the arguments at some places."""
-        return lambda y_bar, *args: vjp_of_call(self.played, args, {}, places, False, quiet=True)[1](y_bar)
+        """Return the function from ȳ and the arguments to the cotangents, those of a rule, of some arguments."""
+
+        def pull(y_bar: Any, *args: Any) -> tuple[Any, ...]:
+            pullback = vjp_of_call(self.played, args, {}, places, False, quiet=True)[1]
+            return conjugates(pullback(*conjugates([y_bar])))
+
+        return pull
 
     def push(self, places: tuple[int, ...], count: int | None = None) -> Callable[..., Any]:
         """Return the function from the tangents of the arguments at some places, and the arguments, to ẏ."""
@@ -53,7 +58,7 @@ class BatchCall:
             return list(pull(y_bar, *args))
         size, parts = len(args[0]), []
         for some, rows in self.blocks(args):
-            bar = np.zeros((len(some[0]), *y_bar.shape[1:]))
+            bar = np.zeros((len(some[0]), *y_bar.shape[1:]), y_bar.dtype)
             bar[: rows.stop - rows.start] = y_bar[rows]
             parts.append(self.run(pull, ("pull", places), (bar, *some)))
         found = zip(places, zip(*parts, strict=True), strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,7 @@ from wengert.values.argnums import (
 from wengert.values.callables import unwrapped
 from wengert.values.gradients import named_gradients
 from wengert.values.settings import SETTINGS
+from wengert.values.specs import is_complex
 from wengert.values.transformed import check_function, transforms
 from wengert.values.trees import leaves
 
@@ -220,6 +221,12 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     check_function(vjp, f, "(f, x)")
     y, pullback, aux = vjp_of_call(f, primals, {}, tuple(range(len(primals))), has_aux)
     return (y, pullback, aux) if has_aux else (y, pullback)
+
+
+def conjugates(cotangents: Iterable[Any]) -> tuple[Any, ...]:
+    """Convert cotangents of a rule to those of a pullback of `vjp`, or back: complex ones to their conjugates."""
+    call = calling(active_recording())
+    return tuple([call(np.conj, cotangent) if is_complex(cotangent) else cotangent for cotangent in cotangents])
 
 
 @tidying

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
 
 from wengert.api.derivative_products import hvp
-from wengert.api.gradient import grad, vjp_of_call
+from wengert.api.gradient import conjugates, grad, vjp_of_call
 from wengert.api.tangents import jvp
 from wengert.errors import WengertError
 from wengert.hooks.tracer import enter_arguments, open_level, run
@@ -34,7 +34,6 @@ from wengert.values.callables import path_in
 from wengert.values.names import is_name
 from wengert.values.settings import SETTINGS, accumulation_options
 from wengert.values.sites import Site
-from wengert.values.specs import is_complex
 from wengert.values.trees import rebuild
 
 R = TypeVar("R")
@@ -228,12 +227,7 @@ def _eager_pullback(f: Callable[..., Any], wanted: int, values: list[Any], seeds
     Seeds and cotangents are as in `reverse`: for complex numbers the conjugates of a pullback's.
     """
     outputs, pullback, others = vjp_of_call(f, tuple(values), {}, tuple(range(wanted)), True, quiet=True)
-    return outputs, others, _conjugates(pullback(_conjugates(seeds)))
-
-
-def _conjugates(cotangents: Iterable[Any]) -> tuple[Any, ...]:
-    call = calling(active_recording())
-    return tuple([call(np.conj, cotangent) if is_complex(cotangent) else cotangent for cotangent in cotangents])
+    return outputs, others, conjugates(pullback(conjugates(seeds)))
 
 
 @tidying

@@ -169,7 +169,11 @@ class Equations(Sealed):
         ends = np.cumsum(sizes)
         rows = np.split(np.eye(ends[-1]), ends[:-1], axis=1)
         basis = {k: row.reshape(-1, *np.shape(args[k])) for k, row in zip(places, rows, strict=True)}
-        bars = np.split(np.tensordot(self.pushed(products, basis, args), y_bar, 2), ends[:-1])
+        found = np.tensordot(self.pushed(products, basis, args), y_bar, 2)
+        if any([np.iscomplexobj(args[k]) for k in places]):
+            turned = {k: rows * (1j if np.iscomplexobj(args[k]) else 0.0) for k, rows in basis.items()}
+            found = found + 1j * np.tensordot(self.pushed(products, turned, args), y_bar, 2)
+        bars = np.split(found, ends[:-1])
         return {k: bar.reshape(np.shape(args[k])) for k, bar in zip(places, bars, strict=True)}
 
     def _nodes(self, times: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
