@@ -302,9 +302,14 @@ def with_real_states(q):
     return np.sum(integrate.solve_ivp(f, (0.0, 0.6), [1.0, 0.5], **words).y)
 
 
+def of_an_integral(q):
+    return integrate.quad(lambda x: np.abs(q[0] * x + q[1]) ** 2 + np.imag(q[0] * q[1]) * x, 0.0, 1.0)[0]
+
+
 @pytest.mark.parametrize(
     ("f", "adjoint"),
     [
+        (of_an_integral, "discrete"),
         (with_complex_states, "discrete"), (with_real_states, "discrete"), (with_real_states, "forward"),
         (with_real_states, "continuous"),
     ],

@@ -161,6 +161,8 @@ class Branch:
 
     def _gradient(self, *inputs: Any) -> list[Any]:
         of_result = lambda *inputs: _as_float(_with_results(self._result, as_traced(self.tape.play)(*inputs)))  # noqa: E731
+        if any(map(np.iscomplexobj, inputs)):
+            raise NotNativeError("the function that it calls reads complex numbers")
         value, pullback, _ = vjp_of_call(of_result, inputs, {}, tuple(range(len(inputs))), False, quiet=True)
         if np.ndim(value) or np.iscomplexobj(value):
             raise NotNativeError(f"the function that it calls returns a {type(value).__name__}, and no number")
