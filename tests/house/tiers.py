@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-CAPS = {"fast": 0.04, "brief": 0.25, "default": 0.8, "all": math.inf}
+CAPS = {"fast": 0.04, "brief": 0.15, "default": 0.8, "all": math.inf}
 """Seconds that a test function may take in each tier."""
-LONGEST = {"fast": 0.04, "brief": 0.5, "default": 2.0, "all": math.inf}
+LONGEST = {"fast": 0.04, "brief": 0.4, "default": 2.0, "all": math.inf}
 """Seconds that one case may take in each tier."""
 MANY = 20
 """Cases from which on a function is a battery."""
