@@ -384,7 +384,7 @@ def test_an_inner_range_may_end_before_it_begins():
 
 
 def test_a_shared_body_computes_indices_from_the_counter_of_its_own_run():
-    """The code of a run read x[5], as the last run did, where it should read x[1]."""
+    """The code for i = 1 reads x[1], and not x[5] as the code for the last i does."""
 
     def f(x):
         c, m = x[0], x * 1.0

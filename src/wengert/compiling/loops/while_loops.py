@@ -29,7 +29,7 @@ from wengert.values import functional
 from wengert.values.identity_set import Functions
 
 MOST_ALONE = 3
-"""After so many runs in turn that no other one is like, runs of a loop are taken each for itself."""
+"""After so many searches in turn that find one run alone, each other run of the loop becomes a loop of its own."""
 _OF_COUNTERS = Functions(functional.whole, functional.as_index)
 _CALLED_AT_END = Functions(type, np.shape, np.result_type, np.shares_memory, getattr, functional.getfield)
 """Functions that a trace calls on values when it ends."""
@@ -130,7 +130,7 @@ def fold_counters(tape: Any) -> Any:
 
 
 def _folded(op: Call, known: dict[Any, Any]) -> Any:
-    """Return the value of a call on constants; in the body of a loop that recorded may be the one of another run."""
+    """Compute a call on constants: in the body of a loop, its recorded value may be that of another run of the loop."""
     made = op.fn(*with_variables(op.args, lambda v: known.get(v.op, v.op.val)))
     return int(made) if isinstance(made, np.integer) else made
 
