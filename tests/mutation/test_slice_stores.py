@@ -336,3 +336,26 @@ def test_updates_of_views_that_are_kept(update: Callable[[Any, Any], Any], captu
     np.testing.assert_allclose(wg.grad(f)(x), expected, rtol=1e-11)
     np.testing.assert_allclose(wg.jvp(f, (x,), (x,))[1], expected @ x, rtol=1e-11)
     np.testing.assert_allclose(wg.hessian(f)(x) @ x, wg.jvp(wg.grad(f), (x,), (x,))[1], rtol=1e-10)
+
+
+def test_stores_of_complex_numbers() -> None:
+    def powers(p: Any) -> Any:
+        z = np.zeros((2, 5), dtype=complex)
+        z[0, 0], z.imag[1, :2] = p[0], p[0]
+        z[1, 1] = z[1, 1] * 2.0
+        factor = p[1] + 1j * p[2]
+        for i in range(4):
+            z[0, i + 1] = z[0, i] * factor
+            z[1, i + 1] = z[0, i + 1] / factor * 1j
+            z[1, 1:3] = z[0, 1:3] * 2j
+        return np.abs(z[0, -1]) ** 2 + z[1, -1].real
+
+    def expected(p: Any) -> Any:  # |z|² = p₀² |factor|⁸, and Re(i p₀ factor³)
+        a, b = p[1], p[2]
+        return p[0] ** 2 * (a**2 + b**2) ** 4 + p[0] * (b**3 - 3.0 * a**2 * b)
+
+    p = np.array([1.3, 0.8, -0.5])
+    np.testing.assert_allclose(powers(p), expected(p), rtol=1e-14)
+    np.testing.assert_allclose(wg.grad(powers)(p), by_complex_step(expected, p), rtol=1e-12)
+    np.testing.assert_allclose(wg.jvp(powers, (p,), (p,))[1], by_complex_step(expected, p) @ p, rtol=1e-12)
+    np.testing.assert_allclose(wg.hessian(powers)(p), wg.hessian(expected)(p), rtol=1e-11)

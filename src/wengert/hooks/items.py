@@ -38,10 +38,10 @@ from wengert.values.data_classes import READS
 from wengert.values.keys import PLAIN_BOUNDS, has_known_parts, has_plain_parts
 from wengert.values.names import home_of, lookup
 from wengert.values.sites import Site, UpdatingSite
-from wengert.values.specs import CERTAIN, FLOATS, Spec, is_certain, spec_of
+from wengert.values.specs import CERTAIN, COMPLEX, FLOATS, Spec, is_certain, spec_of
 
 _ITEMS = {list, tuple, dict, bytes, range}
-_ndarray, _float64 = np.ndarray, np.float64
+_ndarray, _numbers = np.ndarray, (np.float64, np.complex128)
 
 
 def get_item(key: Any, container: Any, site: Site | None) -> Any:
@@ -95,7 +95,7 @@ def _get_part(recording: Recording, array: np.ndarray, key: Any, slot: int | Non
             else:
                 storage.note_key(value, key, array.shape)
             return value
-        if owner is not array or kind is not _float64:
+        if owner is not array or kind not in _numbers:
             return _read_written(recording, storage, owner, array, key, value, site)
         slot = len(recording.entries)
         recording.entries.append((ShortForms.item, value, (storage.slot, None), (storage.spec, key), None, site))
@@ -135,10 +135,10 @@ def _read_written(
             storage.note_key(value, where, owner.shape)
         return value
     STATE.site = site
-    if where is None or (kind is not np.float64 and kind is not np.ndarray):
+    if where is None or kind not in _RECORDED:
         slot = memory.slot(array)
         return value if slot is None else _record_item(recording, array, key, value, slot, site)
-    if kind is np.float64:
+    if kind in _numbers:
         read_at_key(recording, value, storage.slot, storage.spec, where)
         return value
     if value.base is not None:
@@ -190,7 +190,7 @@ def _first_spec(recording: Recording, array: np.ndarray, slot: int) -> Spec | No
     return spec
 
 
-_RECORDED = {np.float64, np.ndarray}
+_RECORDED = {*_numbers, np.ndarray}
 
 
 def _is_short(key: Any) -> bool:
@@ -251,7 +251,9 @@ def set_item(container: Any, key: Any, value: Any, site: Site | None) -> None:
     t = type(container)
     if t is _ndarray and not OpenCounts.tapes:
         recording, kind = STATE.recording, type(value)
-        if recording is not None and (kind is _ndarray or kind in FLOATS):
+        if recording is not None and (
+            kind is _ndarray or kind in FLOATS or (kind in COMPLEX and container.dtype.char == "D")
+        ):
             memory: Memory = recording.memory  # type: ignore[assignment]
             update: Any = memory.update
             if kind is _ndarray and value is update[0] and container.shape == update[2]:

@@ -28,10 +28,10 @@ _SIGNS = {operator.add: 1, np.add: 1, operator.sub: -1, np.subtract: -1}
 
 
 def store_entry(memory: Memory, array: np.ndarray, key: Any, value: Any, site: Site | None) -> bool:
-    """Store floats into a part of an array, or of a view of one written before, and record that."""
+    """Store a number or floats into a part of an array, or of a view of one written before, and record that."""
     owner, stores, entries = array if array.base is None else array.base, ShortForms.stores, memory.recording.entries
-    storage = memory.storage_for_short_path(owner)
-    if stores is None or (storage is None and (owner is not array or not memory.may_begin(owner))):
+    storage = memory.storage_for_short_path(owner, array.dtype)
+    if stores is None or (storage is None and (owner is not array or not memory.may_begin(owner, array.dtype))):
         return False
     region, kept, where = None, value, key
     ends_update = value is memory.update[0] and array.shape == memory.update[2]  # which was read at this key
@@ -44,7 +44,7 @@ def store_entry(memory: Memory, array: np.ndarray, key: Any, value: Any, site: S
             where = memory.capture(key)
     if type(value) is not np.ndarray:
         value_slot = SHADOW.get(id(value))
-    elif region is None or value.dtype is not _FLOAT64:
+    elif region is None or value.dtype is not array.dtype:
         return False
     else:
         source = value if value.base is None else value.base

@@ -44,6 +44,7 @@ from wengert.values.views import (
 )
 
 _FLOAT64 = np.dtype(float)
+_DTYPES = (_FLOAT64, np.dtype(complex))
 _BEFORE_WRITE = (IndexError, TypeError, ValueError)
 _ENGINE_AND_NUMPY = (ENGINE, os.path.dirname(np.__file__) + os.sep)
 
@@ -120,19 +121,19 @@ class Memory:
             self._capture_simple_calls()
         return id(owner) in self._captured
 
-    def storage_for_short_path(self, owner: Any) -> Storage | None:
-        """Return the version of an owner of traced floats to which short paths may write, else None."""
+    def storage_for_short_path(self, owner: Any, dtype: Any = _FLOAT64) -> Storage | None:
+        """Return the version of an owner of traced numbers of this dtype that short paths may write, else None."""
         storage = self.storages.get(id(owner))
-        if storage is None or storage.slot is None or not storage.is_short or self.lent:
+        if storage is None or storage.slot is None or storage.short_dtype is not dtype or self.lent:
             return None
         found = (self.roots if self.arguments else self._roots).get(id(owner))
         if found is not None and found[1].waiting and found[0]() is owner:  # inner arguments, which `join` must add
             return None
         return storage
 
-    def may_begin(self, owner: Any) -> bool:
-        """Whether short paths may write traced floats into memory that has not been written yet."""
-        if type(owner) is not np.ndarray or owner.base is not None or owner.dtype is not _FLOAT64:
+    def may_begin(self, owner: Any, dtype: Any = _FLOAT64) -> bool:
+        """Whether short paths may write traced numbers of this dtype into memory that has not been written yet."""
+        if type(owner) is not np.ndarray or owner.base is not None or owner.dtype is not dtype or dtype not in _DTYPES:
             return False
         return not (id(owner) in self.storages or self.lent or self.holds_objects or self.recording.keep)
 
@@ -362,7 +363,8 @@ class Memory:
         """Start a version of an owner at this slot: from now on its views are read through their lenses."""
         ref = weakref.ref(owner, forgetting(self.storages, id(owner)))
         storage = self.storages[id(owner)] = Storage(ref, slot, spec_of(owner))
-        storage.is_short = owner.dtype is _FLOAT64 and owner.base is None and not self.recording.keep
+        if owner.dtype in _DTYPES and owner.base is None and not self.recording.keep:
+            storage.short_dtype = owner.dtype
         storage.shadowed = weakref.ref(owner, forgetting(SHADOW, id(owner)))
         self.written_like.add(storage.spec)
         if self.recording.reads is not None:

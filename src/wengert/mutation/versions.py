@@ -15,14 +15,14 @@ from wengert.values.views import basic_key, lens_of
 class Storage:
     """The current version of an owner's content; `slot` is None if it does not depend on an input."""
 
-    __slots__ = ("is_short", "owner", "shadowed", "slot", "spec", "stamp", "views")
+    __slots__ = ("owner", "shadowed", "short_dtype", "slot", "spec", "stamp", "views")
 
     def __init__(self, owner: weakref.ref[np.ndarray], slot: int | None, spec: Spec) -> None:
         self.owner = owner
         self.shadowed: weakref.ref[np.ndarray] | None = None  # removes the owner from the shadow table
         self.slot = slot
         self.spec = spec
-        self.is_short = False  # whether it is NumPy's memory of floats, on no tape
+        self.short_dtype: Any = None  # that of NumPy's memory of floats or complex numbers, on no tape
         self.stamp = 0
         # of each view: itself, the stamp of the version that it showed at this slot, its key, the owner's shape then
         self.views: dict[int, tuple[weakref.ref[np.ndarray], int, int | None, Any, Any]] = {}

@@ -22,7 +22,7 @@ from wengert.recording.shadow import SHADOW, WEAKLY_HELD_ABOVE, weak
 from wengert.recording.slots import slot_of
 from wengert.recording.variables import append_result
 from wengert.values.sites import Site
-from wengert.values.specs import FLOATS, NUMERIC, SCALARS, spec
+from wengert.values.specs import COMPLEX, FLOATS, NUMERIC, SCALARS, spec
 from wengert.values.trees import is_container
 
 _ndarray = np.ndarray
@@ -101,7 +101,16 @@ def record_two(
     if bound is None or recording.keep or recording.checks_fp_errors:
         STATE.site = site
         return record_quick(primitive, (left, right), (i, j))
-    value = primitive.fn(left, right)
+    try:
+        value = primitive.fn(left, right)
+    except ArithmeticError as error:
+        raised(recording, error, primitive.fn, (left, right), {})
+        raise
+    if type(value) in COMPLEX and type(left) is not _ndarray and type(right) is not _ndarray:
+        slot = len(recording.entries)
+        recording.entries.append((bound, value, (i, j), (left, right), None, site))
+        SHADOW[id(value)] = slot
+        return value
     if type(value) is not _ndarray or value.base is not None or value.dtype.kind not in "fc":
         STATE.site = site
         if is_container(value):
@@ -136,7 +145,7 @@ def record_one(recording: Recording, primitive: Primitive, a: Any, i: int | None
     """`record_quick` for one argument."""
     if recording.checks_fp_errors:
         return record_quick(primitive, (a,), (i,))
-    if i is not None and type(a) is not np.ndarray and primitive.on_floats and not recording.inert:
+    if i is not None and type(a) in FLOATS and primitive.on_floats and not recording.inert:
         try:
             number = primitive.fn(a)
         except Exception as error:

@@ -11,9 +11,12 @@ from wengert.recording.primitives import ShortForms
 from wengert.reverse.accumulators import Cotangents, add_contributions
 from wengert.reverse.windows import part_of_view
 from wengert.values.keys import may_repeat, names_once
-from wengert.values.specs import FLOATS, Spec
+from wengert.values.specs import COMPLEX, FLOATS, Spec
 
-_DOUBLE, _array, _float = np.dtype(float), np.ndarray, np.float64
+_DOUBLE, _array = np.dtype(float), np.ndarray
+_DTYPES = (_DOUBLE, np.dtype(complex))
+_LIKE: dict[type, frozenset[type]] = {np.float64: FLOATS, np.complex128: COMPLEX}
+"""The types of the numbers that are stored and read where NumPy returns a number of the first type."""
 
 
 def field_step(cotangents: Cotangents, slot: int, args: Any, cotangent: Any) -> None:
@@ -32,12 +35,13 @@ def number_store(cotangents: Cotangents, slot: int, entry: Any) -> bool:
     """
     (place, _, value_slot), (_, key, value) = entry[2], entry[3]
     table, whole = cotangents.table, cotangents.table[slot]
-    if type(whole) is not _array or whole.dtype is not _DOUBLE or slot not in cotangents.owned:
+    if type(whole) is not _array or whole.dtype not in _DTYPES or slot not in cotangents.owned:
         return False
     part = whole[key]
-    if type(part) is _float:
+    like = _LIKE.get(type(part))
+    if like is not None:
         if value_slot is not None:
-            if type(value) not in FLOATS:
+            if type(value) not in like:
                 return False
             sum_of_others = table[value_slot]
             table[value_slot] = part if sum_of_others is None else sum_of_others + part
@@ -56,12 +60,13 @@ def number_sum(cotangents: Cotangents, slot: int, entry: Any) -> bool:
     """Step back through an update `x[key] += value` in place as `number_store` does through a store."""
     (place, _, value_slot), (_, key, value) = entry[2], entry[3]
     table, whole = cotangents.table, cotangents.table[slot]
-    if type(whole) is not _array or whole.dtype is not _DOUBLE or entry[1] is not None:
+    if type(whole) is not _array or whole.dtype not in _DTYPES or entry[1] is not None:
         return False
     if value_slot is not None:
         part = whole[key]
-        if type(part) is _float:
-            if type(value) not in FLOATS:
+        like = _LIKE.get(type(part))
+        if like is not None:
+            if type(value) not in like:
                 return False
             sum_of_others = table[value_slot]
             table[value_slot] = part if sum_of_others is None else sum_of_others + part
@@ -73,7 +78,7 @@ def number_sum(cotangents: Cotangents, slot: int, entry: Any) -> bool:
 
 def _add_part(cotangents: Cotangents, slot: int, value: Any, part: np.ndarray) -> bool:
     """Add a part of a cotangent, a view or a copy, to the cotangent of a `value` like it; return False for others."""
-    if type(value) is not Spec or not value.shape == part.shape != () or value.dtype is not _DOUBLE:
+    if type(value) is not Spec or not value.shape == part.shape != () or value.dtype is not part.dtype:
         return False
     if cotangents.table[slot] is None:
         cotangents.table[slot] = part if part.base is None else part.copy()
@@ -122,14 +127,15 @@ def number_read(cotangents: Cotangents, slot: int, entry: Any) -> bool:
         return False
     table, owned, place, key = cotangents.table, cotangents.owned, entry[2][0], entry[3][1]
     y_bar, whole = table[slot], table[place] if place in owned else _part_at(cotangents, place)
-    if type(whole) is not _array or whole.dtype is not _DOUBLE:
+    if type(whole) is not _array or whole.dtype not in _DTYPES:
         return False
     part = whole[key]
-    if type(part) is _float:
-        if type(y_bar) not in FLOATS:
+    like = _LIKE.get(type(part))
+    if like is not None:
+        if type(y_bar) not in like:
             return False
         whole[key] += y_bar
-    elif type(y_bar) is not _array or y_bar.dtype is not _DOUBLE or y_bar.shape != part.shape:
+    elif type(y_bar) is not _array or y_bar.dtype is not whole.dtype or y_bar.shape != part.shape:
         return False
     elif part.base is whole or (part.base is not None and part.base is whole.base):
         part += y_bar

@@ -17,8 +17,9 @@ _DTYPES = {
 
 
 FLOATS = frozenset((float, np.float64))
+COMPLEX = frozenset((complex, np.complex128))
 SCALARS = FLOATS | {int}
-NUMERIC = SCALARS | {np.ndarray}
+NUMERIC = SCALARS | COMPLEX | {np.ndarray}
 """The exact types of nearly all operands."""
 
 CERTAIN = {int, bool, type(None), type(...), type}
