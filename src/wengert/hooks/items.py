@@ -41,7 +41,8 @@ from wengert.values.sites import Site, UpdatingSite
 from wengert.values.specs import CERTAIN, COMPLEX, FLOATS, Spec, is_certain, spec_of
 
 _ITEMS = {list, tuple, dict, bytes, range}
-_ndarray, _numbers = np.ndarray, (np.float64, np.complex128)
+_ndarray, _numbers = np.ndarray, (np.float64, np.complex128, np.float32)
+_STORED = FLOATS | {_ndarray, np.float32}
 
 
 def get_item(key: Any, container: Any, site: Site | None) -> Any:
@@ -251,9 +252,7 @@ def set_item(container: Any, key: Any, value: Any, site: Site | None) -> None:
     t = type(container)
     if t is _ndarray and not OpenCounts.tapes:
         recording, kind = STATE.recording, type(value)
-        if recording is not None and (
-            kind is _ndarray or kind in FLOATS or (kind in COMPLEX and container.dtype.char == "D")
-        ):
+        if recording is not None and (kind in _STORED or (kind in COMPLEX and container.dtype.char == "D")):
             memory: Memory = recording.memory  # type: ignore[assignment]
             update: Any = memory.update
             if kind is _ndarray and value is update[0] and container.shape == update[2]:

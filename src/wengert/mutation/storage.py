@@ -44,7 +44,7 @@ from wengert.values.views import (
 )
 
 _FLOAT64 = np.dtype(float)
-_DTYPES = (_FLOAT64, np.dtype(complex))
+_DTYPES = (_FLOAT64, np.dtype(complex), np.dtype(np.float32))
 _BEFORE_WRITE = (IndexError, TypeError, ValueError)
 _ENGINE_AND_NUMPY = (ENGINE, os.path.dirname(np.__file__) + os.sep)
 

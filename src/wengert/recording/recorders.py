@@ -26,6 +26,7 @@ from wengert.values.specs import COMPLEX, FLOATS, NUMERIC, SCALARS, spec
 from wengert.values.trees import is_container
 
 _ndarray = np.ndarray
+_NEW_NUMBERS = FLOATS | COMPLEX | {np.float32}  # of which an operator returns a new object
 
 
 def record_plain(primitive: Primitive, args: tuple[Any, ...], slowly: Callable[..., Any]) -> Any:
@@ -106,7 +107,7 @@ def record_two(
     except ArithmeticError as error:
         raised(recording, error, primitive.fn, (left, right), {})
         raise
-    if type(value) in COMPLEX and type(left) is not _ndarray and type(right) is not _ndarray:
+    if type(value) in _NEW_NUMBERS and type(left) is not _ndarray and type(right) is not _ndarray:
         slot = len(recording.entries)
         recording.entries.append((bound, value, (i, j), (left, right), None, site))
         SHADOW[id(value)] = slot

@@ -14,8 +14,12 @@ from wengert.values.keys import may_repeat, names_once
 from wengert.values.specs import COMPLEX, FLOATS, Spec
 
 _DOUBLE, _array = np.dtype(float), np.ndarray
-_DTYPES = (_DOUBLE, np.dtype(complex))
-_LIKE: dict[type, frozenset[type]] = {np.float64: FLOATS, np.complex128: COMPLEX}
+_DTYPES = (_DOUBLE, np.dtype(complex), np.dtype(np.float32))
+_LIKE: dict[type, frozenset[type]] = {
+    np.float64: FLOATS,
+    np.complex128: COMPLEX,
+    np.float32: frozenset((np.float32,)),
+}
 """The types of the numbers that are stored and read where NumPy returns a number of the first type."""
 
 

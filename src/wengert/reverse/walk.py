@@ -32,7 +32,7 @@ from wengert.values.names import home_of
 from wengert.values.projection import project, unbroadcast
 from wengert.values.results import form_of, is_flat, keys_of
 from wengert.values.settings import SETTINGS
-from wengert.values.specs import COMPLEX, FLOATS, Spec, spec_of
+from wengert.values.specs import Spec, spec_of
 from wengert.values.warned import go_on, steps
 
 _array_type, _weak_ref = np.ndarray, weakref.ref
@@ -354,9 +354,11 @@ def _fit_whole(x_bar: Any, x: Any) -> Any:
 
 
 def _project_number_or_array(x_bar: Any, x: Any, broadcasts: bool) -> Any:
-    if (type(x_bar) in FLOATS and type(x) in FLOATS) or (type(x_bar) in COMPLEX and type(x) in COMPLEX):
-        return x_bar
-    return project(x_bar, spec_of(x), broadcasts)
+    is_like = _CHARS.get(type(x_bar), "?") == _CHARS.get(type(x))
+    return x_bar if is_like else project(x_bar, spec_of(x), broadcasts)
+
+
+_CHARS = {float: "d", np.float64: "d", complex: "D", np.complex128: "D", np.float32: "f"}
 
 
 def _rule_step(cotangents: Cotangents, y_bar: Any, bound: Bound, y: Any, ins: Any, args: Any, kwargs: Any) -> None:

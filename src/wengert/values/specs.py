@@ -19,7 +19,7 @@ _DTYPES = {
 FLOATS = frozenset((float, np.float64))
 COMPLEX = frozenset((complex, np.complex128))
 SCALARS = FLOATS | {int}
-NUMERIC = SCALARS | COMPLEX | {np.ndarray}
+NUMERIC = SCALARS | COMPLEX | {np.float32, np.int64, np.ndarray}
 """The exact types of nearly all operands."""
 
 CERTAIN = {int, bool, type(None), type(...), type}
