@@ -36,6 +36,7 @@ OF_SCIPY = (
 for name in OF_SCIPY:
     rules.when_imported(f"scipy.{name}", f"wengert_rules.scipy.{name}")
 rules.when_imported("scipy.sparse.linalg", "wengert_rules.scipy.sparse.systems")
+rules.when_imported("scipy.sparse.csgraph", "wengert_rules.scipy.sparse.graphs")
 
 rules.when_imported("numpy.fft", "wengert_rules.ffts")
 rules.when_imported("statistics", "wengert_rules.averages")

@@ -18,6 +18,7 @@ from wengert.hooks.standins.ordering import extreme, first
 from wengert.hooks.standins.subclasses import has_own_float
 from wengert.recording.primitives import Primitive, ruled
 from wengert.recording.record import as_array, record_as, record_call
+from wengert.recording.recorders import record_plain
 from wengert.recording.recording import STATE
 from wengert.recording.slots import holds_traced
 from wengert.values.functional import sumprod
@@ -69,7 +70,7 @@ def _extreme(primitive: Primitive, items: list[Any]) -> Any:
         return first(fn, items)
     if not holds_traced(items):
         return fn(items)
-    return items[0] if len(items) == 1 else record_call(primitive, tuple(items), {})
+    return items[0] if len(items) == 1 else record_plain(primitive, tuple(items), record_call)
 
 
 _SUMMED_TYPES = (float, int, complex, np.ndarray, np.generic)
