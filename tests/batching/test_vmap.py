@@ -539,6 +539,16 @@ def test_a_tape_of_a_batch_asks_again_whether_python_raises_errors(f: Any) -> No
             np.testing.assert_allclose(tape(np.array([2.0, x])), [f(2.0), expected])
 
 
+@pytest.mark.parametrize("form", ["csr", "csc"])
+def test_products_of_a_sparse_matrix(form: str) -> None:
+    from scipy import sparse
+
+    A = sparse.random_array((3, 2), density=0.7, format=form, rng=0)
+    checked(lambda x: A @ x, XS)
+    checked(lambda x: np.sum(A @ np.stack([x, 2 * x], axis=1), axis=0), XS)
+    checked(wg.grad(lambda x: np.sum((A @ x) ** 3)), XS)
+
+
 @pytest.mark.parametrize("name", ["root", "odeint"])
 def test_a_solver_takes_its_own_steps_for_each_example(name: str) -> None:
     from scipy import integrate, optimize

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import _sparsetools
 
-from wengert.extend import multilinear, stands_for, vjp_rule
+from wengert.extend import batching, multilinear, stands_for, vjp_rule
 from wengert_rules.products import conj
 
 
@@ -54,6 +54,16 @@ def columns_rule(y_bar, y, shape, indptr, indices, data, x):
 
 
 multilinear(by_rows, by_columns)
+
+
+@batching(by_rows, by_columns)
+def of_examples(batch, shape, indptr, indices, data, x):
+    """The products with the columns of all examples are one product."""
+    if any(batch.axes[:4]):
+        return NotImplemented
+    columns = np.moveaxis(x, 0, 1)
+    y = batch.fn(shape, indptr, indices, data, columns.reshape(shape[1], -1))
+    return np.moveaxis(y.reshape(shape[0], *columns.shape[1:]), 1, 0)
 
 
 @stands_for(_sparsetools.csr_matvec)
