@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from wengert.errors import (
     NoDerivativeError,
+    NoPathWarning,
     NotConvergedWarning,
     NotNativeError,
     RefusedCallError,
@@ -80,6 +81,7 @@ __all__ = [
     "InplaceableThunk",
     "KnownInPart",
     "NoDerivativeError",
+    "NoPathWarning",
     "NoTangent",
     "NotConvergedWarning",
     "NotNativeError",

@@ -165,7 +165,7 @@ def with_events(x):
     landed = lambda t, y, k: y[0] + 0.1 * k
     landed.terminal, landed.direction = 1, -1.0
     words = {"args": (x[2],), "events": landed, "t_eval": np.arange(3.0)}
-    found = solve_ivp(lambda t, y, k: [k * y[1], -2.0 * k * y[0]], (0.0, 100.0), x[:2], **words)
+    found = solve_ivp(lambda t, y, k: [k * y[1], -2.0 * k * y[0]], (0, 100), x[:2], **words)
     return np.concatenate([found.t_events[0], found.y_events[0][0], np.ravel(found.y), [found.status, len(found.t)]])
 
 

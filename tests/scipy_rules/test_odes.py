@@ -321,17 +321,39 @@ def test_complex_parameters(f: Any, adjoint: Any) -> None:
         np.testing.assert_allclose(np.real(np.sum(wg.grad(f)(q) * direction)), wanted, rtol=1e-5)
 
 
-def test_an_event_that_is_a_step() -> None:
+STEP_EVENTS = {"sign": lambda t, y: np.sign(y[0] - 0.5), "bool": lambda t, y: y[0] > 0.5}
+
+
+@pytest.mark.parametrize("event", STEP_EVENTS.values(), ids=STEP_EVENTS)
+@pytest.mark.parametrize("method", ["RK45", "Radau"])
+def test_an_event_that_is_a_step(method: str, event: Any) -> None:
     """Its time, log 2 / a, has a value but no derivative; the states before it have theirs."""
 
     def fallen(a):
-        words = {"events": lambda t, y: np.sign(y[0] - 0.5), "t_eval": [0.2], **EXACT}
-        found = integrate.solve_ivp(lambda t, y: -a * y, (0.0, 3.0), [1.0], **words)
-        return np.array([found.t_events[0][0], found.y[0, 0]])
+        words = {"events": event, "t_eval": [0.2], **EXACT}
+        found = integrate.solve_ivp(lambda t, y: -a * y, (0.0, 3.0), [1.0], method, **words)
+        time = found.t_events[0][0] if event is STEP_EVENTS["sign"] else found.t_events[0][-1]
+        return np.array([time, found.y[0, 0]])
 
-    y, slopes = wg.value_and_jacobian(fallen)(0.7)
-    np.testing.assert_allclose(y, [np.log(2) / 0.7, np.exp(-0.14)], rtol=1e-6)
+    f = wg.value_and_jacobian(fallen)
+    with pytest.warns(wg.NoPathWarning, match="slope 0") as told:
+        y, slopes = f(0.7)
+    assert len(told) == 1
+    np.testing.assert_allclose(y[1], np.exp(-0.14), rtol=1e-6)
+    if event is STEP_EVENTS["sign"]:
+        np.testing.assert_allclose(y[0], np.log(2) / 0.7, rtol=1e-6)
     np.testing.assert_allclose(slopes, [np.nan, -0.2 * np.exp(-0.14)], rtol=1e-6)
+    with warnings.catch_warnings(action="ignore"):
+        np.testing.assert_allclose(wg.compile(f)(0.7)[1], slopes, rtol=1e-9)
+
+
+def test_an_event_that_is_a_step_by_a_condition() -> None:
+    def fallen(a):
+        words = {"events": lambda t, y: 1.0 if y[0] > 0.5 else -1.0, "t_eval": [0.2]}
+        return integrate.solve_ivp(lambda t, y: -a * y, (0.0, 3.0), [1.0], **words).t_events[0][0]
+
+    with warnings.catch_warnings(action="ignore"), pytest.raises(wg.NoDerivativeError, match="singular"):
+        wg.grad(fallen)(0.7)
 
 
 def test_an_event_that_is_a_bool() -> None:

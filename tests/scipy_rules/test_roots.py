@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import optimize
@@ -227,6 +230,25 @@ def test_a_singular_jacobian_is_refused() -> None:
         wg.grad(lambda a: optimize.fsolve(lambda x: (x - a) ** 3 * (x > 0), 1.0)[0])(1.0)
     with pytest.raises(wg.NoDerivativeError, match=r"test_roots.py.*singular"):
         wg.jacobian(lambda a: optimize.fsolve(lambda x: [x[0] + x[1] - a, 2 * (x[0] + x[1] - a)], [0.0, 1.0]))(1.0)
+
+
+STEPS = {
+    "if": lambda a: lambda x: 1.0 if x > a else -1.0,
+    "comparison": lambda a: lambda x: (x > a) - 0.5,
+    "where": lambda a: lambda x: np.where(x > a, 1.0, -1.0),
+}
+
+
+@pytest.mark.parametrize("of", STEPS.values(), ids=STEPS)
+def test_a_root_of_a_step_is_refused(of: Any) -> None:
+    """It moves with a, which the step reads in a condition alone; roots that do not move have the derivative 0."""
+    root = lambda a: optimize.brentq(of(a), 0.0, 3.0)
+    with warnings.catch_warnings(action="ignore"):
+        for gradient in (wg.grad(root), wg.compile(wg.grad(root))):
+            with pytest.raises(wg.NoDerivativeError, match=r"test_roots.py.*singular"):
+                gradient(0.7)
+        assert wg.grad(lambda a: a * optimize.brentq(of(0.7), 0.0, 3.0))(2.0) == root(0.7)
+        assert wg.grad(lambda a: optimize.brentq(lambda x: x - 1.0 if a > 0 else x, 0.0, 3.0))(0.7) == 0.0
 
 
 def test_a_residual_of_another_size_is_refused() -> None:

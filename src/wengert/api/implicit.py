@@ -17,7 +17,7 @@ from wengert.api.jacobians import jacobian as jacobian_of
 from wengert.api.parameters import ravel, stop_gradient
 from wengert.api.tangents import jvp_of_call
 from wengert.errors import ArgumentError, NoDerivativeError, NotConvergedWarning
-from wengert.hooks.solver_callbacks import begin_again, is_traced, order, unseen
+from wengert.hooks.solver_callbacks import begin_again, is_traced, order, reaches_traced, unseen
 from wengert.hooks.solver_effects import SolverEffects
 from wengert.recording.recording import users_line
 from wengert.values import signatures
@@ -108,7 +108,8 @@ def _decorate_solver(residual: Any, jacobian: Any, solver: Any) -> Any:
 def followed(residual: Any, x: Any, jacobian: Any = None, elementwise: bool = False, goes_on: bool = False) -> Any:
     """Return the constant `x`, a number or array, with the derivative of the root of `residual`, as `implicit` does.
 
-    If the residual depends on nothing traced, or no derivative is taken, x is returned unchanged.
+    If the residual reads nothing traced, or no derivative is taken, x is returned unchanged. One that reads it in
+    conditions alone, as a step does, has no derivative.
 
     Parameters:
         residual (callable): The function whose root x is.
@@ -137,7 +138,7 @@ def followed(residual: Any, x: Any, jacobian: Any = None, elementwise: bool = Fa
         return value
 
     value = again(x)
-    if not is_traced(value) or not order():
+    if not order() or not (is_traced(value) or reaches_traced(residual)):
         return x
     scale = _inverse_jacobian(residual, x, jacobian, elementwise, np.size(value))
     step = scale(value)

@@ -11,7 +11,7 @@ from wengert.api.gradient import grad
 from wengert.api.implicit import followed
 from wengert.api.jacobians import jacobian
 from wengert.errors import NoDerivativeError
-from wengert.hooks.solver_callbacks import is_taped, is_traced, order, unseen
+from wengert.hooks.solver_callbacks import is_for_code, is_taped, is_traced, order, unseen
 from wengert.rulebook.declare import jvp_rule, vjp_rule
 from wengert.values.functional import stopped
 
@@ -141,9 +141,13 @@ def push_without_nan(tangents, y, change):  # type: ignore[no-untyped-def]
 def _guard_formula(formula: Any, value: Any) -> None:
     """Guard that the formula is near the value. Errors: NoDerivativeError, also when the tape is played."""
     if unseen(np.isnan, formula).any() and not unseen(np.isnan, value).all():
+        if is_for_code():
+            from wengert.compiling.watched.outer_reads import refuse_native  # with the compiler
+
+            refuse_native("a part of its result has no derivative")
         raise NoDerivativeError(
             "a part of this result has no derivative, as behind the time at which odeint gives up. No tape can be "
-            "recorded of it, nor code compiled: use wg.grad alone, or end the solution earlier"
+            "recorded of it: use wg.grad alone, or end the solution earlier"
         )
     if not np.all(np.abs(formula - value) <= unseen(_formula_tolerance, formula, value)):
         raise NoDerivativeError(

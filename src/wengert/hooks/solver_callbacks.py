@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from wengert.errors import NoDerivativeError
@@ -190,9 +190,17 @@ def order_in_batch() -> int | None:
 
 def is_taped() -> bool:
     """Whether an open recording is for a tape, which may be played on other inputs."""
+    return any([recording.keep for recording in open_recordings()])
+
+
+def is_for_code() -> bool:
+    """Whether `wg.compile` makes code of an open recording."""
+    return any([recording.reads is not None for recording in open_recordings()])
+
+
+def open_recordings() -> Iterator[Recording]:
+    """Yield the open recordings, the innermost first."""
     recording = STATE.recording
     while recording is not None:
-        if recording.keep:
-            return True
+        yield recording
         recording = recording.around
-    return False

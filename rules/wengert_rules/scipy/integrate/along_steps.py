@@ -10,6 +10,7 @@ import numpy as np
 from scipy import integrate
 
 from wengert.extend import (
+    NoPathWarning,
     NotConvergedWarning,
     Sealed,
     as_written,
@@ -263,11 +264,18 @@ def event_times(found: Any, events: list[Any], path: Path) -> list[Any] | None:
             values = at_times(native)
             if g.is_put_back() or values is None or values.size != native.size:
                 return None
-            slopes = unseen(grad(lambda t, at_times=at_times: 1.0 * np.sum(at_times(t))), native)
-            times = as_roots(at_times, native, slopes, values, path.between(native))
+            times = as_roots(at_times, native, unseen(slopes_of, at_times, native), values, path.between(native))
         made.append(times)
     found["t_events"] = made or found["t_events"]
     return made
+
+
+def slopes_of(event: Any, times: Any) -> Any:
+    """Return the slopes of an event at its times."""
+    with warnings.catch_warnings(
+        action="ignore", category=NoPathWarning
+    ):  # `as_roots` warns of an event that is a step
+        return grad(lambda t: 1.0 * np.sum(event(t)))(times)
 
 
 def as_roots(event: Any, native: Any, slopes: Any, values: Any, states: Any) -> Any:
@@ -280,8 +288,19 @@ def as_roots(event: Any, native: Any, slopes: Any, values: Any, states: Any) -> 
     for k in range(order()):
         times = times - np.reshape(event(times) if k else values, native.shape) / (slopes + is_flat)
     if np.any(is_flat):
+        unseen(warn_of_step)
         times = times + np.where(is_flat, np.nan, 0.0) * np.sum(states, axis=1)
     return with_value(native, times)
+
+
+def warn_of_step() -> None:
+    """Warn that the time of an event has no derivative."""
+    warnings.warn(
+        "an event of scipy.integrate.solve_ivp has the slope 0 at its time, like a step, so the derivative of this "
+        "time is NaN. Return a number that goes through 0, such as y[0] - 1 for y[0] > 1",
+        NoPathWarning,
+        2,
+    )
 
 
 def last_event(end: Any, native: Any, times: list[Any]) -> Any:

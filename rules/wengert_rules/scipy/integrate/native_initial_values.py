@@ -15,7 +15,6 @@ from wengert.extend import (
     chosen_adjoint,
     compiled_by,
     directly,
-    grad,
     native_function,
     order,
     partly_known,
@@ -24,7 +23,7 @@ from wengert.extend import (
     unseen,
 )
 from wengert_rules.scipy.arguments import arguments, unpacked
-from wengert_rules.scipy.integrate.along_steps import as_roots, example_of
+from wengert_rules.scipy.integrate.along_steps import as_roots, example_of, slopes_of
 from wengert_rules.scipy.integrate.native_collocation import ScipyProblem
 from wengert_rules.scipy.integrate.native_events import EventProblem, located
 from wengert_rules.scipy.integrate.native_steps import FailedError, Method, Problem, solved
@@ -106,7 +105,7 @@ def with_events(call: dict[str, Any]) -> Any:
     events = [example_of(g, call["args"], start, y0, False, True)[0] for g in functions]
     at = np.asarray([] if call["t_eval"] is None else call["t_eval"]).astype(float)
     rows, outcome = rows_of_events(call, events, at, np.concatenate([most, directions]))
-    states_at = lambda at: states_of(call, stopped(end), at, is_short=True)[0]  # noqa: E731
+    states_at = lambda at: states_of(call, stopped(float(end)), at, is_short=True)[0]  # noqa: E731
     as_given: Any = in_complex if np.iscomplexobj(y0) else lambda values: values
     found, begin = {"t_events": list[Any](), "y_events": list[Any]()}, 0
     for g, count in zip(events, outcome.counts, strict=True):
@@ -154,7 +153,7 @@ def times_of_event(event: Any, rows: Any, states_at: Any) -> Any:
     values = lambda t, y: np.array([np.reshape(event(t[k], y[k]), ()) for k in range(len(rows))])  # noqa: E731
     at_native = states_at(native)
     y = stopped(at_native)
-    slopes = unseen(grad(lambda t: 1.0 * np.sum(values(t, y + along * (t - native)[:, None]))), native)
+    slopes = unseen(slopes_of, lambda t: values(t, y + along * (t - native)[:, None]), native)
     if not np.all(slopes):
         refuse_native("an event of solve_ivp has the slope 0 at its time, which has no derivative")
     return as_roots(lambda t: values(t, states_at(t)), native, slopes, values(native, at_native), at_native)
