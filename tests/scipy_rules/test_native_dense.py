@@ -29,21 +29,25 @@ def solved(x, method="RK45", **words):
     return solve_ivp(lambda t, y: [y[1], -x[2] * y[0]], (0.0, 1.0), x[:2], method, dense_output=True, **words)
 
 
-@pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853"])
+@pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA"])
 def test_a_dense_solution(method: str) -> None:
+    is_explicit = method in ("RK23", "RK45", "DOP853")  # of others, a time moves the state along its slope
+    words = {} if is_explicit else {"rtol": 1e-7, "atol": 1e-8}
+
     def f(x):
-        found = solved(x, method)
+        found = solved(x, method, **words)
         return np.concatenate([np.ravel(found.sol(np.array([0.0, 0.4, 1.0]))), found.sol(x[2])])
 
     compiled, slopes = wg.compile(f, strict=True), wg.compile(wg.jacrev(f), strict=True)
     for x in (X, 1.1 * X):
         np.testing.assert_allclose(compiled(x), f(x), rtol=1e-12)
-        np.testing.assert_allclose(slopes(x), wg.jacrev(f)(x), rtol=1e-9, atol=1e-12)
+        rtol = 1e-9 if is_explicit else 1e-4
+        np.testing.assert_allclose(slopes(x), wg.jacrev(f)(x), rtol=rtol, atol=1e-3 * rtol)
 
 
 def swallows(x):
     try:
-        return solved(x).y[:, -1]
+        return solved(x).y[:, 1]
     except Exception:
         return np.zeros(2)
 
@@ -53,7 +57,6 @@ OTHERS: dict[str, Callable[..., Any]] = {
     "outside": lambda x: solved(x).sol(1.2),
     "steps": lambda x: solved(x).sol.ts * x[0],
     "swallows": swallows,
-    "Radau": lambda x: solved(x, "Radau").sol(0.4),
 }
 
 

@@ -175,6 +175,19 @@ def with_events_backwards(x):
     return np.concatenate([found.t_events[0], found.t_events[1], np.ravel(found.y_events[0])])
 
 
+def without_times(x):
+    found = solve_ivp(lambda t, y: A @ y * x[2], (x[3], 2), x[:2])
+    first, _ = found.y
+    return np.concatenate([found.y[:, -1], found.y[1, -1:], found.y[..., 0], [first[-1] * found.t[-1], found.t[0]]])
+
+
+def without_times_to_an_event(x):
+    landed, never = lambda t, y: y[0] + 0.1 * x[3], lambda t, y: y[0] - 9.0
+    landed.terminal = True
+    found = solve_ivp(lambda t, y: [y[1], -2.0 * x[2] * y[0]], (0, 100), x[:2], events=[never, landed])
+    return np.append(found.y[:, -1], found.t[-1])
+
+
 def of_complex_numbers(x):
     f, event = lambda t, y: 1j * y * x[2] + np.abs(y) ** 2 * x[3], lambda t, y: np.imag(y[1]) - 0.7
     words = {"t_eval": TIMES, "atol": [1e-6, 1e-7], "events": event}
@@ -186,7 +199,8 @@ COMPILED = [
     in_a_closure, with_arguments, by_an_order, by_a_class, of_high_order, with_globals, of_an_object, backwards,
     vectorized, with_options, of_one_equation, at_traced_times, one_after_the_other, in_a_loop, with_a_table, switched,
     in_a_buffer, with_whole_numbers, with_a_helper_named_like_a_kernel, of_constants, of_an_array_written_later,
-    rebound, that_asks_for_success, with_events, with_events_backwards, of_complex_numbers,
+    rebound, that_asks_for_success, with_events, with_events_backwards, of_complex_numbers, without_times,
+    without_times_to_an_event,
 ]  # fmt: skip
 
 
@@ -214,7 +228,7 @@ def test_modes(transform: Any, in_python: None) -> None:
 
 def with_events_alone(x):
     found = solve_ivp(lambda t, y: A @ y * x[2], (0.0, 1.0), x[:2], events=lambda t, y: y[0] - 0.1)
-    return found.t_events[0], found.y[:, -1]
+    return found.t_events[0], found.y[:, -2]
 
 
 def with_an_event_that_is_an_array(x):
@@ -235,8 +249,18 @@ def with_events_and_a_dense_solution(x):
     return solve_ivp(lambda t, y: A @ y, (0.0, 1.0), x[:2], dense_output=True, events=lambda t, y: y[0]).sol(0.5)
 
 
-def without_times(x):
-    return solve_ivp(lambda t, y: A @ y * x[2], (0.0, 1.0), x[:2]).y[:, -1]
+def that_reads_a_step(x):
+    return solve_ivp(lambda t, y: A @ y * x[2], (0.0, 1.0), x[:2]).y[:, 1]
+
+
+def that_returns_the_steps(x):
+    found = solve_ivp(lambda t, y: A @ y * x[2], (0.0, 1.0), x[:2])
+    return {"t": found.t, "y": [found.y]}
+
+
+def that_computes_with_all_steps(x):
+    found = solve_ivp(lambda t, y: A @ y * x[2], (0.0, 1.0), x[:2])
+    return np.concatenate([np.trapezoid(found.y, found.t), 2.0 * found.y[0], [found.t.size]])
 
 
 def that_counts(x):
@@ -277,7 +301,8 @@ def that_blows_up(x):
 
 UNCOMPILED = [
     with_events_alone, with_an_event_that_is_an_array, with_an_event_that_counts, with_events_and_a_dense_solution,
-    without_times, that_counts, broadcast, that_writes_its_state, with_evaluations, of_all_items, that_blows_up,
+    that_reads_a_step, that_returns_the_steps, that_computes_with_all_steps, that_counts, broadcast,
+    that_writes_its_state, with_evaluations, of_all_items, that_blows_up,
 ]  # fmt: skip
 
 

@@ -19,7 +19,8 @@ from wengert.batching.axes import Shared
 from wengert.batching.example import Program, as_outer_variables
 from wengert.compiling.native.callbacks import Callback, kernel
 from wengert.compiling.native.values import UnsupportedOp
-from wengert.compiling.watched.outer_reads import not_native, refuse_native
+from wengert.compiling.watched.outer_reads import not_native
+from wengert.compiling.watched.refusals import refuse_native
 from wengert.errors import NoPathWarning, NotNativeError
 from wengert.hooks.classes import as_traced
 from wengert.hooks.solver_callbacks import unseen

@@ -142,7 +142,7 @@ def _guard_formula(formula: Any, value: Any) -> None:
     """Guard that the formula is near the value. Errors: NoDerivativeError, also when the tape is played."""
     if unseen(np.isnan, formula).any() and not unseen(np.isnan, value).all():
         if is_for_code():
-            from wengert.compiling.watched.outer_reads import refuse_native  # with the compiler
+            from wengert.compiling.watched.refusals import refuse_native  # with the compiler
 
             refuse_native("a part of its result has no derivative")
         raise NoDerivativeError(

@@ -258,6 +258,8 @@ def run(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], re
             search_rest(recording)
         if memory.holds_objects:
             refuse_object_results(recording, result)
+        if recording.reads is not None:
+            recording.reads.check_result(result)
     except BaseException as error:
         if recording.refusals and error is not recording.refusals[0]:
             raise _attach_trace(recording.refusals[0], f, recording) from None

@@ -10,11 +10,13 @@ from scipy import integrate
 from scipy.integrate._ivp.ivp import MESSAGES, OdeResult, prepare_events
 
 from wengert.extend import (
+    KnownEnds,
     NotNativeError,
     as_written,
     chosen_adjoint,
     compiled_by,
     directly,
+    is_taped,
     native_function,
     order,
     partly_known,
@@ -48,10 +50,10 @@ def solve_ivp(*given: Any, **words: Any) -> Any:
     call["args"], call["y0"] = unpacked(call["args"]), np.asarray(call["y0"])
     if call["events"] is not None:
         return with_events(call)
-    at_times = lambda at: values_of(call, at)  # noqa: E731
-    times = [call["t_span"][1]] if call["t_eval"] is None else call["t_eval"]
-    values, problem = at_times(np.asarray(times).astype(float))
-    return result_of(call, values, problem.evaluations, DenseSolution(call, at_times) if call["dense_output"] else None)
+    at_times, end = lambda at: values_of(call, at), call["t_span"][1]
+    values, problem = at_times(np.asarray([end] if call["t_eval"] is None else call["t_eval"]).astype(float))
+    dense = DenseSolution(call, at_times) if call["dense_output"] else None
+    return result_of(call, values, problem.evaluations, (end, values[-1]), sol=dense)
 
 
 def values_of(call: dict[str, Any], at: Any) -> tuple[Any, Any]:
@@ -113,13 +115,18 @@ def with_events(call: dict[str, Any]) -> Any:
         times = times_of_event(g, some, states_at) if count else np.array([])
         found["t_events"].append(times)
         found["y_events"].append(as_given(states_at(times)) if count else np.array([]))
-    values = None
-    if call["t_eval"] is not None:
-        if not outcome.times:
-            raise NotNativeError("an event ends it before all times")
+    values, last = None, (end, None)
+    if call["t_eval"] is None:
+        if outcome.is_ended:
+            e = next(e for e, count in enumerate(outcome.counts) if count >= most[e])
+            end = found["t_events"][e][-1]
+        last = end, as_given(states_at(np.reshape(end, 1).astype(float)))[0]
+    elif outcome.times:
         call = {**call, "t_eval": at[: outcome.times]}
         values = as_given(states_at(call["t_eval"]))
-    return result_of(call, values, {"nfev": 0, "njev": 0, "nlu": 0}, **found, status=int(outcome.is_ended))
+    else:
+        raise NotNativeError("an event ends it before all times")
+    return result_of(call, values, {"nfev": 0, "njev": 0, "nlu": 0}, last, **found, status=int(outcome.is_ended))
 
 
 def rows_of_events(call: dict[str, Any], events: list[Any], at: Any, limits: Any) -> tuple[Any, Any]:
@@ -180,17 +187,23 @@ class DenseSolution:
         return getattr(integrate.solve_ivp(**self._call)["sol"], name)
 
 
-def without_steps(call: dict[str, Any]) -> Any:
-    """Return a class of results of which neither the times of the steps nor the values there are known."""
+def with_step_ends(call: dict[str, Any], end: Any, y: Any) -> Any:
+    """Return a class of results of which the first and the last of the steps are known, that is the end and y there."""
+    start, y0 = call["t_span"][0], call["y0"]
+    times, states = np.stack([start, end]).astype(float), np.stack([y0.astype(y.dtype), y], axis=1)
+    reason = "it reads a step of a solution without t_eval= that is neither the first nor the last"
+    known = {
+        "t": KnownEnds(times, lambda: integrate.solve_ivp(**call)["t"], reason),
+        "y": KnownEnds(states, lambda: integrate.solve_ivp(**call)["y"], reason),
+    }
 
-    class WithoutSteps(OdeResult):
+    class WithStepEnds(OdeResult):
         def __getitem__(self, name: str) -> Any:
-            if name not in ("t", "y"):
+            if name not in known:
                 return dict.__getitem__(self, name)
-            refuse_native(f"it reads {name} of a solution without t_eval=")
-            return integrate.solve_ivp(**call)[name]
+            return known[name] if is_taped() else known[name].all()
 
-    return WithoutSteps
+    return WithStepEnds
 
 
 def method_name(call: dict[str, Any]) -> str:
@@ -200,22 +213,20 @@ def method_name(call: dict[str, Any]) -> str:
 
 
 def result_of(
-    call: dict[str, Any],
-    values: Any,
-    evaluations: dict[str, int],
-    dense: Any = None,
-    status: int = 0,
-    **events: Any,
+    call: dict[str, Any], values: Any, evaluations: dict[str, int], last: Any = (), status: int = 0, **more: Any
 ) -> Any:
-    """Return the result of a call of solve_ivp, of which some entries are not known."""
+    """Return the result of a call of solve_ivp, of which some entries are not known.
+
+    Without `t_eval` the first and the `last` (t, y) of the steps are known.
+    """
     known = {
-        "t": np.array(call["t_eval"]), "y": np.transpose(values), "sol": dense, "t_events": None, "y_events": None,
-        "status": status, "success": True, "message": MESSAGES[status], **events,
+        "t": np.array(call["t_eval"]), "y": np.transpose(values), "sol": None, "t_events": None, "y_events": None,
+        "status": status, "success": True, "message": MESSAGES[status], **more,
     }  # fmt: skip
     kind = OdeResult
     if call["t_eval"] is None:
         del known["t"], known["y"]
-        kind = without_steps(call)
+        kind = with_step_ends(call, *last)
     return partly_known(kind(**evaluations, **known), known)
 
 
@@ -279,15 +290,12 @@ def check(call: dict[str, Any]) -> None:
     if not any([method is known or method == name for name, known in METHODS.items()]):
         raise NotNativeError(f"native code has the methods {', '.join(METHODS)}")
     is_explicit, has_events = method_name(call) in EXPLICIT, call["events"] is not None
-    for name, is_given in {"dense_output=": call["dense_output"], "events=": has_events}.items():
-        if is_given and not is_explicit:
-            raise NotNativeError(f"native code has {name} for the methods {', '.join(EXPLICIT)}")
+    if has_events and not is_explicit:
+        raise NotNativeError(f"native code has events= for the methods {', '.join(EXPLICIT)}")
     if has_events and call["dense_output"]:
         raise NotNativeError("native code has no dense_output= with events=")
     if is_explicit and call.get("jac") is not None:
         raise NotNativeError("SciPy warns of jac= for an explicit method")
-    if call["t_eval"] is None and not call["dense_output"] and not has_events:
-        raise NotNativeError("native code needs t_eval=; for the end alone pass t_eval=[end]")
     at = [] if call["t_eval"] is None else call["t_eval"]
     if y0.ndim != 1 or not y0.size or np.ndim(at) != 1 or np.iscomplexobj(at):
         raise NotNativeError("y0 or t_eval is not a vector of numbers")

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.watched import refusals
 from wengert.compiling.watched.addresses import give_up_on_addresses
 from wengert.compiling.watched.builtin_subclasses import holds_numbers
 from wengert.compiling.watched.effects import LISTS, Place, value_at
@@ -44,6 +45,10 @@ class Endings(Inputs):
         """Guard the length of a selection into which the code has written nothing, which is not recorded."""
         if self.lengths is not None:
             self.lengths.fix(owner)
+
+    def check_result(self, result: Any) -> None:
+        """Check that code can return the result of a function. Errors: NotNativeError."""
+        refusals.check_result(result)
 
     def put_back(self) -> None:
         """Have all outside as it was before the trace: the function will run again."""

@@ -23,6 +23,7 @@ from wengert.compiling.watched.endings import Endings
 from wengert.compiling.watched.loaded_modules import LoadedModules
 from wengert.compiling.watched.loop_heads import Heads
 from wengert.compiling.watched.records import read_stand_in, refuse_record
+from wengert.compiling.watched.refusals import refuse_native
 from wengert.compiling.watched.trusted import (
     LIBRARY_ONLY,
     belongs_to_user,
@@ -45,7 +46,6 @@ from wengert.compiling.watched.watchable import (
     slot_names,
     walked,
 )
-from wengert.errors import NotNativeError
 from wengert.hooks.code_swap import prepare
 from wengert.hooks.data_reads import is_data_table
 from wengert.hooks.lazy_instrumentation import is_lazy
@@ -96,25 +96,6 @@ def not_native(reason: str) -> None:
         reads.give_up(reason)
     elif recording is not None and recording.is_mapped:
         refuse_native(reason)
-
-
-def refuse_native(reason: str) -> None:
-    """Have the function that `wg.compile` traces now run uncompiled from its start, for a `reason`.
-
-    User code cannot swallow the error.
-
-    Parameters:
-        reason (str): Words for the warning: "it reads the clock".
-    Raises:
-        NotNativeError: A trace is open.
-    See Also:
-        not_native
-
-    Examples:
-        >>> wg.extend.refuse_native("it reads the clock")  # outside of a trace this does nothing
-    """
-    if STATE.recording is not None:
-        raise STATE.recording.refuse(NotNativeError(reason))
 
 
 def give_up_at(reason: str, site: Site | None, may_retry: bool = False) -> None:
