@@ -62,6 +62,14 @@ def by_odeint(x):
     return odeint(lambda y, t, a: [a * y[1], -x[3] * y[0] * y[1]], x[:2], TIMES, (x[2],), **EXACT)
 
 
+def by_odeint_in_short_steps(x):
+    return odeint(swing, x[:2], TIMES, (x[2], x[3]), tfirst=True, h0=1e-3, hmax=0.1, **EXACT)
+
+
+def with_a_pattern(x):
+    return solve_ivp(lambda t, y: A @ y * x[2] - x[3] * y**3, (0, 1), x[:2], "Radau", TIMES, jac_sparsity=A, **EXACT).y
+
+
 def by_odeint_backward(x):
     return odeint(swing, x[:2], TIMES[::-1], (x[2], x[3]), tfirst=True, mxstep=5000)
 
@@ -101,7 +109,8 @@ def one_after_the_other(x):
 
 COMPILED = [
     by_radau, by_bdf, by_lsoda, by_odeint, by_odeint_backward, by_odeint_at_traced_times, at_traced_times, switched,
-    vectorized, of_constants, in_a_batch, one_after_the_other, with_a_jacobian, of_complex_numbers,
+    vectorized, of_constants, in_a_batch, one_after_the_other, with_a_jacobian, of_complex_numbers, with_a_pattern,
+    by_odeint_in_short_steps,
 ]  # fmt: skip
 
 

@@ -181,14 +181,16 @@ class ScipyProblem(Sealed):
             raise NotNativeError("there are no times to solve for")
         stages, of_y = Stages(self.f, outer, self.kernels), (y0, rtol, atol)
         if self.solver == "odeint":
-            found = self._by_odeint(stages, at, *of_y)
+            found = self._by_odeint(stages, at, *of_y, first, largest)
         else:
             found = self._by_solve_ivp(stages, (start, end), at, *of_y, first, largest)
         return SolvedProblem((start, end, at, *of_y), stages, *found)
 
-    def _by_odeint(self, stages: Stages, at: np.ndarray, y0: Any, rtol: Any, atol: Any) -> tuple[Any, ...]:
+    def _by_odeint(
+        self, stages: Stages, at: np.ndarray, y0: Any, rtol: Any, atol: Any, first: Any, largest: Any
+    ) -> tuple[Any, ...]:
         """Return the values, the times of the steps, and the values between them."""
-        words = {"rtol": rtol, "atol": atol, "tfirst": True, **self.options}
+        words = {"rtol": rtol, "atol": atol, "h0": float(first), "hmax": float(largest), "tfirst": True, **self.options}
         values, info, *steps = solved_by_odeint({"func": stages.slope(), "y0": y0, "t": at, **words})
         if info["message"] != SUCCESS:
             raise NotNativeError(info["message"])
@@ -199,7 +201,7 @@ class ScipyProblem(Sealed):
     ) -> tuple[Any, ...]:
         """Return the values, the times of the steps, and the values between them."""
         f = stages.slope()
-        words = {"t_eval": at, "max_step": largest, "first_step": None if np.isnan(first) else first}
+        words = {**self.options, "t_eval": at, "max_step": largest, "first_step": None if np.isnan(first) else first}
         if self.jacobian is not None:
             words["jac"] = self._checked_jacobian(stages, span[0], y0)
         if self.in_pairs:

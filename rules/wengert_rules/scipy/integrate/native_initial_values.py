@@ -34,11 +34,11 @@ from wengert_rules.scipy.integrate.paths import in_complex
 EXPLICIT = {method.__name__: method for method in (integrate.RK23, integrate.RK45, integrate.DOP853)}
 """The methods that are native code. For the others, and odeint, the right-hand side is."""
 METHODS = EXPLICIT | {method.__name__: method for method in (integrate.Radau, integrate.BDF, integrate.LSODA)}
-OF_ODEINT = {"func", "y0", "t", "args", "rtol", "atol", "mxstep", "tfirst"}
+OF_ODEINT = {"func", "y0", "t", "args", "rtol", "atol", "h0", "hmax", "mxstep", "tfirst"}
 """The parameters of odeint that are supported."""
 WORDS = {
     "fun", "t_span", "y0", "method", "t_eval", "dense_output", "events", "vectorized", "args", "rtol", "atol",
-    "first_step", "max_step", "jac",
+    "first_step", "max_step", "jac", "jac_sparsity",
 }  # fmt: skip
 """The parameters of solve_ivp that are supported."""
 
@@ -69,7 +69,7 @@ def states_of(call: dict[str, Any], end: Any, at: Any, **words: Any) -> tuple[An
     if np.iscomplexobj(call["y0"]):
         words["in_pairs"] = True
     if method not in EXPLICIT:
-        words["jacobian"] = jacobian_of(call)
+        words |= {"jacobian": jacobian_of(call), **{name: call[name] for name in call if name == "jac_sparsity"}}
     return native_values(f, (start, end), at, y0, options_of(call), call["vectorized"], method, **words)
 
 
@@ -242,7 +242,7 @@ def odeint(*given: Any, **words: Any) -> Any:
     if not call["tfirst"]:
         of_one = lambda t, y: f(y, t, *args)  # noqa: E731
     options = [1.49012e-8 if call[name] is None else call[name] for name in ("rtol", "atol")]
-    given = (at[0], at[-1]), at, np.atleast_1d(call["y0"]), (*options, np.nan, np.inf)
+    given = (at[0], at[-1]), at, np.atleast_1d(call["y0"]), (*options, call["h0"], call["hmax"])
     return native_values(of_one, *given, False, "odeint", mxstep=call["mxstep"])[0]
 
 
@@ -294,8 +294,9 @@ def check(call: dict[str, Any]) -> None:
         raise NotNativeError(f"native code has events= for the methods {', '.join(EXPLICIT)}")
     if has_events and call["dense_output"]:
         raise NotNativeError("native code has no dense_output= with events=")
-    if is_explicit and call.get("jac") is not None:
-        raise NotNativeError("SciPy warns of jac= for an explicit method")
+    for name in ("jac", "jac_sparsity"):
+        if call.get(name) is not None and (is_explicit or (name == "jac_sparsity" and method_name(call) == "LSODA")):
+            raise NotNativeError(f"SciPy warns of {name}= for {method_name(call)}")
     at = [] if call["t_eval"] is None else call["t_eval"]
     if y0.ndim != 1 or not y0.size or np.ndim(at) != 1 or np.iscomplexobj(at):
         raise NotNativeError("y0 or t_eval is not a vector of numbers")
