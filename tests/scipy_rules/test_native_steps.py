@@ -195,12 +195,22 @@ def of_complex_numbers(x):
     return np.concatenate([np.ravel(found.y.real), np.ravel(found.y.imag), found.t_events[0]])
 
 
+PAULI = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([[0.0, -1j], [1j, 0.0]])
+
+
+def of_complex_matrices(x):
+    """The matrix depends on x outside the right-hand side; a number, and another matrix, inside it."""
+    H, c = x[2] * PAULI[1] + PAULI[0], np.exp(1j * x[3])
+    found = solve_ivp(lambda t, y: -1j * (H @ y) + c * x[0] * (PAULI[1] @ y), (0.0, 1.0), x[:2] + 0.3j, t_eval=TIMES)
+    return np.concatenate([np.abs(found.y), np.real(found.y)])
+
+
 COMPILED = [
     in_a_closure, with_arguments, by_an_order, by_a_class, of_high_order, with_globals, of_an_object, backwards,
     vectorized, with_options, of_one_equation, at_traced_times, one_after_the_other, in_a_loop, with_a_table, switched,
     in_a_buffer, with_whole_numbers, with_a_helper_named_like_a_kernel, of_constants, of_an_array_written_later,
     rebound, that_asks_for_success, with_events, with_events_backwards, of_complex_numbers, without_times,
-    without_times_to_an_event,
+    without_times_to_an_event, of_complex_matrices,
 ]  # fmt: skip
 
 
@@ -346,7 +356,9 @@ TWICE: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("transform", TWICE.values(), ids=TWICE)
-@pytest.mark.parametrize("f", [in_a_closure, of_high_order, switched, vectorized], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "f", [in_a_closure, of_high_order, switched, vectorized, of_complex_matrices], ids=lambda f: f.__name__
+)
 def test_second_derivatives(f: Callable[..., Any], transform: Any, in_python: None) -> None:
     twice = transform(lambda x: np.sum(f(x) ** 3))
     compiled = wg.compile(twice, strict=True)

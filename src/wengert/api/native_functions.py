@@ -104,11 +104,15 @@ class NativeFunction:
 
 
 class _Branch:
-    """The tape of a branch, whose result is a list of parts, as functions of its inputs; `given` is an example."""
+    """The tape of a branch, whose result is a list of parts, as functions of its inputs; `given` is an example.
+
+    Complex inputs are vectors of real and imaginary parts in pairs.
+    """
 
     def __init__(self, tape: Tape, count: int) -> None:
         self._tape, self._count = tape, count
-        self.given = [op.val for op in tape if isinstance(op, Input) and not op.callee]
+        self._inputs = [op.val for op in tape if isinstance(op, Input) and not op.callee]
+        self.given = [_in_pairs(value) if np.iscomplexobj(value) else value for value in self._inputs]
         found = self.vector(*self.given)
         if np.iscomplexobj(found):
             raise NotNativeError("the function that it calls returns complex numbers")
@@ -116,7 +120,9 @@ class _Branch:
 
     def vector(self, *inputs: Any) -> Any:
         """Return the result."""
-        return _joined(as_traced(self._tape.play)(*inputs))
+        pairs = zip(inputs, self._inputs, strict=True)
+        given = [_in_complex(x, value) if np.iscomplexobj(value) else x for x, value in pairs]
+        return _joined(as_traced(self._tape.play)(*given))
 
     def pull(self, bar: Any, *inputs: Any) -> Any:
         """Return the cotangents of the inputs."""
@@ -153,6 +159,23 @@ def _joined(parts: Any) -> Any:
     return call(np.concatenate, [call(np.ravel, part) for part in parts])
 
 
+def _in_pairs(value: Any) -> Any:
+    """Return complex numbers as a vector of their real and imaginary parts, in pairs."""
+    call = calling(active_recording())
+    return call(np.ravel, call(np.stack, [call(np.real, value), call(np.imag, value)], axis=-1))
+
+
+def _in_complex(pairs: Any, like: Any) -> Any:
+    """Return a vector of pairs as complex numbers, in the shape of others."""
+    call = calling(active_recording())
+    real, imaginary = (call(operator.getitem, pairs, slice(begin, None, 2)) for begin in (0, 1))
+    found = call(np.add, real, call(np.multiply, imaginary, 1j))
+    if isinstance(like, np.ndarray):
+        return call(np.reshape, found, like.shape)
+    number = call(operator.getitem, found, 0)
+    return call(complex, number) if type(like) is complex else number
+
+
 class TracedFunction:
     """A function as native code, the `shape` of its result, and what it reads in the trace that is open now."""
 
@@ -173,7 +196,7 @@ class TracedFunction:
         with ExitStack() as stack:
             for program in self._programs:
                 stack.enter_context(as_outer_variables(program, watching))
-            outer = [op.val for op in self._outer.values()]
+            outer = [_in_pairs(op.val) if np.iscomplexobj(op.val) else op.val for op in self._outer.values()]
             return calling(watching)(f, *args, *outer, **kwargs)
 
 
@@ -221,7 +244,7 @@ def _program(f: Callable[..., Any], example: Sequence[Any]) -> Program:
 def _native(programs: list[Program], outer: dict[int, Constant]) -> NativeFunction:
     """Return the native code of programs, whose tapes get an input for each of the values from outside."""
     for op in [*[op for op in programs[0].tape if isinstance(op, Input)], *outer.values()]:
-        if type(op.val) not in (float, np.float64) and getattr(op.val, "dtype", None) != np.float64:
+        if type(op.val) not in (float, complex) and getattr(op.val, "dtype", None) not in (np.float64, np.complex128):
             raise NotNativeError(
                 f"the function that it calls reads a {type(op.val).__name__} of other numbers than floats"
             )

@@ -58,12 +58,15 @@ class Callback:
 
     def _argument(self, source: Any, x: Any, places: Mapping[Op, str]) -> str:
         """Return the expression of an argument of the native code: a part of x, p or q."""
-        if isinstance(source, PartOf) or getattr(x, "is_complex", False):
-            raise UnsupportedOp("complex numbers that a callback reads")
-        if isinstance(source, Input):
-            return places[source]
-        value = source.val if isinstance(source, Op) else source
-        flat = np.ravel(value)
+        op = source.op if isinstance(source, PartOf) else source
+        if isinstance(op, Input):
+            if np.iscomplexobj(op.val):
+                raise UnsupportedOp("complex arguments of a callback")
+            return places[op]
+        value = op.val if isinstance(op, Op) else op
+        flat = np.ravel(getattr(value, source.part) if isinstance(source, PartOf) else value)
+        if flat.dtype == np.complex128:
+            flat = flat.view(float)
         if not isinstance(source, Op) and flat.dtype == np.int64:
             begin = self.integers.size
             self.integers = np.concatenate([self.integers, flat])
