@@ -136,10 +136,14 @@ def can_call_out(op: Call) -> bool:
     moves = is_item_store(op) or info(op.fn).name in MOVES  # which would copy all of an array for a part of it
     if is_branch_on_others or moves or _asks_for_layout(op) or isinstance(op.fn, Loop) or any(map(callable, op.args)):
         return False
-    root, *rest = (getattr(op.fn, "__module__", None) or "").split(".")
-    known = root == "wengert_rules" or (root in ("numpy", "scipy") and not {"random", "stats"} & {*rest})
     results = op.val if isinstance(op.val, tuple) else (op.val,)
-    return (only_computes(op.fn) or known) and len(results) > 0 and all(map(_is_shared, results))
+    return (only_computes(op.fn) or is_of_numerics(op.fn)) and len(results) > 0 and all(map(_is_shared, results))
+
+
+def is_of_numerics(fn: Any) -> bool:
+    """Whether a function is one of NumPy, SciPy or a rule, and draws no random numbers."""
+    root, *rest = (getattr(fn, "__module__", None) or "").split(".")
+    return root == "wengert_rules" or (root in ("numpy", "scipy") and not {"random", "stats"} & {*rest})
 
 
 def _asks_for_layout(op: Call) -> bool:

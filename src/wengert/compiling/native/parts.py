@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.graphs.ownership import display_calls, read_by_result
+from wengert.compiling.native.callouts import is_of_numerics
 from wengert.compiling.native.values import UnsupportedOp
 from wengert.compiling.native.whole import NativeTape
 from wengert.compiling.native.writer import check_separate_results
@@ -16,7 +17,7 @@ from wengert.compiling.ops import info, is_allocation
 from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.interface import AnyRunningTape
 from wengert.tape.liveness import is_atom, is_store
-from wengert.tape.loops import Loop, with_bodies
+from wengert.tape.loops import Loop, calls_in
 from wengert.tape.needed import only_computes, stays
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, references, value_of
 from wengert.values import functional
@@ -181,8 +182,7 @@ class Part:
 
 def _asks_about_memory(op: Call) -> bool:
     """Whether an op, or one in a loop, asks which arrays share memory, or are the same."""
-    calls = [each for each in with_bodies([op]) if isinstance(each, Call)]
-    return any([info(each.fn).name == "memory_query" and each.fn not in functional.WINDOWED for each in calls])
+    return any([info(each.fn).name == "memory_query" and each.fn not in functional.WINDOWED for each in calls_in([op])])
 
 
 def _with_makers(query: Call) -> Iterator[Call]:
@@ -221,6 +221,5 @@ def _is_pure(op: Call) -> bool:
     """Whether an op, and all in a loop, has no side effect: it computes something, by NumPy, SciPy or a rule."""
     if isinstance(op.fn, Loop):
         return all([_is_pure(each) for each in op.fn.body if isinstance(each, Call)])
-    root, *rest = (getattr(op.fn, "__module__", None) or "").split(".")
-    known = root == "wengert_rules" or (root in ("numpy", "scipy") and not {"random", "stats"} & {*rest})
-    return only_computes(op.fn) or (known and op.val is not None and not any(map(callable, op.args)))
+    known = is_of_numerics(op.fn) and op.val is not None and not any(map(callable, op.args))
+    return only_computes(op.fn) or known

@@ -77,19 +77,6 @@ def search(x, o, a, p, p0, p1, b, q, q0, q1, n, m, right):
     return False
 """
 
-PLACES_OF_MASK = """
-def places_of_mask(x, o, a, p, p0, p1, n, m):
-    # write the places of true elements; return whether they are other than m
-    k = 0
-    for i in range(n):
-        if a[p + i * p0] != 0.0:
-            if k < m:
-                x[o + k] = i
-            k += 1
-    return k != m
-"""
-
-
 PLACES_IN_ROWS = """
 def places_in_rows(x, o, a, p, p0, p1, n, m, count):
     # write the row and the column of each true element, and of one more; return whether they are other than count
@@ -181,31 +168,27 @@ def with_places(body: Any, key: Any, recorded: Any) -> Any:
     if type(then[at]) is np.ndarray and then[at].ndim:  # a constant
         return (*parts[:at], *map(KnownInts, then[at].nonzero()), *parts[at + 1 :])
     view, count = body.view(parts[at]), int(np.count_nonzero(value_of(then[at])))
-    if len(view.shape) == 2 and count:
-        return (*parts[:at], *_places_in_rows(body, view, count), *parts[at + 1 :])
-    if len(view.shape) != 1:
+    if len(view.shape) not in ((1, 2) if count else (1,)):
         raise UnsupportedOp("indexing by this mask")
     if not count:
         body.level.guard("{0} != 0.0", body.level.reduce("0.0", "{0} + {1}", body.as_float(view), view.shape, 0, None))
         return NO_ELEMENT
-    sizes = view.shape[0], count
-    places = call_helper(body, "places_of_mask", (PLACES_OF_MASK,), [view], sizes, (count,))
-    return (*parts[:at], places, *parts[at + 1 :])
+    return (*parts[:at], *_places_of_true(body, view, count), *parts[at + 1 :])
 
 
 def emit_nonzero(body: Any, op: Call, a: Any) -> Any:
     """Emit np.nonzero of a vector or matrix, also as np.where, with as many elements as recorded, as floats."""
     if not is_native_array(a) or not 1 <= len(a.shape) <= 2 or not op.val[0].size:
         raise UnsupportedOp("np.nonzero with these arguments")
-    view = body.view(body.operand(a))
+    return tuple(_places_of_true(body, body.view(body.operand(a)), op.val[0].size))
+
+
+def _places_of_true(body: Any, view: View, count: int) -> list[View]:
+    """Return the places of the true elements of a vector or matrix, of which there must be as many as recorded."""
     rows = view if len(view.shape) == 2 else View(view.memory, view.offset, (0, *view.strides), (1, *view.shape))
-    return tuple(_places_in_rows(body, rows, op.val[0].size)[-len(view.shape) :])
-
-
-def _places_in_rows(body: Any, rows: View, count: int) -> list[View]:
-    """Return the rows and the columns of the true elements of a matrix, of which there must be as many as recorded."""
     made = call_helper(body, "places_in_rows", (PLACES_IN_ROWS,), [rows], (*rows.shape, count), (2, count + 1))
-    return [View(made.memory, made.offset + k * (count + 1), (1,), (count,)) for k in range(2)]
+    places = [View(made.memory, made.offset + k * (count + 1), (1,), (count,)) for k in range(2)]
+    return places[-len(view.shape) :]
 
 
 def emit_flatnonzero(body: Any, op: Call, a: Any) -> Any:
