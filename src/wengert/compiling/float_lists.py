@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.tape.loops import Loop, with_bodies
+from wengert.tape.loops import Loop, calls_in
 from wengert.tape.ops import Call, Op, Variable, value_of
 from wengert.tape.usage import readers_of
 from wengert.values import functional
@@ -38,7 +38,7 @@ def keep_arrays_in_lists(tape: Any) -> bool:
 
 def _readers_on(tape: Any) -> Users:
     """Map each op on a tape and in its loops to its readers, one for each read; the tape itself reads its result."""
-    loops = dict.fromkeys([op.fn for op in with_bodies(tape) if isinstance(op, Call) and type(op.fn) is Loop])
+    loops = dict.fromkeys([op.fn for op in calls_in(tape) if type(op.fn) is Loop])
     found: Users = {}
     for each in (tape, *[loop.body for loop in loops]):
         found |= readers_of(each)

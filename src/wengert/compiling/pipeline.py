@@ -31,8 +31,7 @@ from wengert.compiling.scalar_specialisation import with_floats
 from wengert.compiling.split_columns import split_into_columns
 from wengert.compiling.views import copy_late_views
 from wengert.compiling.windows import without_windows
-from wengert.tape.loops import Loop, with_bodies
-from wengert.tape.ops import Call
+from wengert.tape.loops import Loop, calls_in
 from wengert.tape.tape import verify
 
 
@@ -69,7 +68,7 @@ class Scan:
 
     def __init__(self, tape: Any) -> None:
         self.ops = list(tape)
-        self.calls = [op for op in with_bodies(self.ops) if isinstance(op, Call)]
+        self.calls = calls_in(self.ops)
         self.guards = GuardCount(self.ops, self.calls)
         self.shape = len(self.ops), [id(Loop if isinstance(op.fn, Loop) else op.fn) for op in self.calls]
 

@@ -18,7 +18,7 @@ import numpy as np
 from wengert.compiling.graphs.from_tape import looks_at_memory
 from wengert.compiling.ops import as_ufunc, info, is_allocation, is_ufunc_call
 from wengert.tape.liveness import MemoryGroups, loop_memory
-from wengert.tape.loops import Loop, with_bodies
+from wengert.tape.loops import Loop, calls_in
 from wengert.tape.ops import Call, Op, Variable, key_value, references, value_of
 from wengert.values import functional
 from wengert.values.keys import is_basic, key_parts
@@ -97,7 +97,7 @@ def place_results(ops: Sequence[Op], memory: MemoryGroups) -> Placement:
     It is known how these use memory if `memory` has calls that reuse it.
     """
     found = Placement([], {}, {})
-    has_large = any([isinstance(op, Call) and is_large(op) for op in with_bodies(ops)])
+    has_large = any(map(is_large, calls_in(ops)))
     if has_large and (memory.reuses is not None or not looks_at_memory(ops)):
         _BufferAllocator(ops, memory, found, {}).place_all()
     return found
@@ -110,8 +110,7 @@ def has_known_memory_use(ops: Sequence[Op]) -> bool:
 
 def may_retain_arguments(ops: Iterable[Op]) -> bool:
     """Whether these ops call unknown code, which may retain its arguments."""
-    calls = [op for op in with_bodies(ops) if isinstance(op, Call)]
-    called = {id(fn): fn for op in calls for fn in (op.fn, *op.args, *op.kwargs.values()) if callable(fn)}
+    called = {id(fn): fn for op in calls_in(ops) for fn in (op.fn, *op.args, *op.kwargs.values()) if callable(fn)}
     return not all([is_of_library(fn) for fn in called.values() if not isinstance(fn, Loop)])
 
 
@@ -215,7 +214,8 @@ def computed_in_stores(ops: Sequence[Op], memory: MemoryGroups) -> dict[int, Cal
     """
     found: dict[int, Call] = {}
     stores = [op for op in ops if isinstance(op, Call) and op.fn is functional.setitem and op.id in memory.in_place]
-    makers = makers_of(ops, memory) if stores and has_known_memory_use(ops) else {}
+    is_known = bool(stores) and (memory.reuses is not None or has_known_memory_use(ops))
+    makers = makers_of(ops, memory) if is_known else {}
     for store in stores:
         read: list[Any] = [store.args[2]]
         while read:

@@ -19,8 +19,9 @@ from wengert.values.keys import key_parts
 
 def with_plain_keys(tape: Any) -> Any:
     """Return the tape with the keys of all reads and stores in plain form; the tape itself if they are."""
-    plain = {op: key for op in tape.calls if _has_key(op) and (key := with_arrays(op.args[1])) is not op.args[1]}
-    empty = {op for op in tape.calls if _has_key(op) and _stores_nothing(op, plain.get(op, op.args[1]))}
+    keyed = [op for op in tape.calls if _has_key(op)]
+    plain = {op: key for op in keyed if (key := with_arrays(op.args[1])) is not op.args[1]}
+    empty = {op for op in keyed if _stores_nothing(op, plain.get(op, op.args[1]))}
     if not plain and not empty:
         return tape
     new = TapeRewriter(tape)

@@ -21,7 +21,7 @@ from wengert.compiling.ops import info, is_item_store, source_of_floats
 from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.folding import is_pure
 from wengert.tape.interface import AnyTape
-from wengert.tape.loops import Loop, with_bodies
+from wengert.tape.loops import Loop, calls_in
 from wengert.tape.needed import is_functional
 from wengert.tape.ops import MISSING, Call, Op, Variable, value_of, with_variables
 from wengert.values import functional
@@ -35,17 +35,17 @@ def with_floats(tape: AnyTape, exact: bool, answered: Counter[Any] | None = None
 
     Add the guards that it answers to `answered`.
     """
-    ops = list(with_bodies(list(tape)))
-    calls = [op for op in ops if isinstance(op, Call)]
+    calls = calls_in(tape)
     has_scalars = any([type(op.val) is np.float64 for op in calls])
     computes = any([_is_either_float(op.val) and info(op.fn).on_floats for op in calls]) if has_scalars else False
     may_gain = computes or any([isinstance(op.fn, Loop) for op in calls])
     if not may_gain or not all([_has_no_side_effects(op.fn) for op in calls]):
         return tape
-    if any([op.val is MISSING for op in ops]):
+    ops = list(tape)
+    if any([op.val is MISSING for op in (*ops, *calls)]):
         return tape
     floats = _FloatSpecialiser(tape, exact)
-    floats.read(list(tape), DecidingOps(list(tape)))
+    floats.read(ops, DecidingOps(ops))
     made = floats.finished()
     if not (keep_arrays_in_lists(made) or floats.changes):
         return tape
@@ -134,9 +134,12 @@ class _FloatSpecialiser(TapeRewriter):
         if op.fn is operator.getitem and op in self.computed and _is_element(*op.args):
             return self.call(op, np.ndarray.item, args, float(op.val))
         fn = self.python_function(op)
-        bools = () if fn is None or info(op.fn).word is None else info(op.fn).word.bools  # type: ignore[union-attr]
-        operands = [a for k, a in enumerate(args) if k not in bools]
-        if fn is None or not all(map(_is_operand, operands)) or not any(map(_is_float, operands)):
+        if fn is None:
+            return None
+        word = info(op.fn).word
+        bools = () if word is None else word.bools
+        operands = [a for k, a in enumerate(args) if k not in bools] if bools else args
+        if not all(map(_is_operand, operands)) or not any(map(_is_float, operands)):
             return None
         if fn is operator.pow and not float(value_of(args[1])).is_integer():
             return None

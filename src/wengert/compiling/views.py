@@ -10,14 +10,14 @@ import numpy as np
 
 from wengert.compiling.graphs.from_tape import DecidingOps
 from wengert.tape.liveness import MemoryGroups, is_store, loop_memory, memory_groups
-from wengert.tape.loops import Loop, with_bodies
+from wengert.tape.loops import Loop, calls_in
 from wengert.tape.ops import Call, Op, Variable, value_of
 from wengert.tape.tape import Tape
 
 
 def copy_late_views(tape: Tape) -> Tape:
     """Copy on `tape` the views that prevent an in-place write, also in the bodies of loops; return the tape."""
-    calls = [op for op in with_bodies(tape) if isinstance(op, Call)]
+    calls = calls_in(tape)
     if not any(map(is_store, calls)):
         return tape
     loops = dict.fromkeys([op.fn for op in calls if type(op.fn) is Loop])

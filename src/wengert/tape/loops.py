@@ -100,6 +100,14 @@ def with_bodies(ops: Iterable[Op]) -> Iterator[Op]:
             yield from with_bodies(op.fn.body)
 
 
+def calls_in(ops: Iterable[Op]) -> list[Call]:
+    """Return the calls among these ops, and those in the bodies of loops."""
+    calls = [op for op in ops if isinstance(op, Call)]
+    if any([isinstance(op.fn, Loop) for op in calls]):
+        return [op for op in with_bodies(calls) if isinstance(op, Call)]
+    return calls
+
+
 def strides_of_longer_axes(x: Any) -> list[int]:
     """Return the strides of an array but for axes of one element, whose strides mean nothing."""
     return [step for n, step in zip(x.shape, x.strides, strict=True) if n != 1]

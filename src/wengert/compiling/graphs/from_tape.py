@@ -17,7 +17,7 @@ from wengert.compiling.ops import info
 from wengert.tape.folding import is_pure
 from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import is_atom
-from wengert.tape.loops import Loop, with_bodies
+from wengert.tape.loops import Loop, calls_in
 from wengert.tape.ops import Call, Constant, Op, Variable, references, substituted
 from wengert.values import functional
 
@@ -40,7 +40,7 @@ def graph_of(tape: AnyTape, rules: Rules, exact: Rules, decides: DecidingOps) ->
 
 def looks_at_memory(ops: Sequence[Op]) -> bool:
     """Whether a tape asks for memory addresses or memory order, so that equal values cannot replace each other."""
-    return any([isinstance(op, Call) and asks_for_memory(op) for op in with_bodies(ops)])
+    return any(map(asks_for_memory, calls_in(ops)))
 
 
 def asks_for_memory(op: Call) -> bool:

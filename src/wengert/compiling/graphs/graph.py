@@ -242,4 +242,4 @@ def spec_of_call(fn: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> V
 def broadcast(args: Iterable[Any]) -> tuple[int, ...]:
     """Return the shape of arguments that are broadcast together."""
     shapes = {a.spec.shape for a in args if type(a) is Node and a.spec.shape}
-    return shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
+    return np.broadcast_shapes(*shapes) if len(shapes) > 1 else shapes.pop() if shapes else ()
