@@ -1,10 +1,12 @@
 """The gain of each compiler pass: the time of each row without the pass, as a ratio to the time with it.
 
 Run by hand: `python benchmarks/ablations.py [repeats [pass ...]]`. Rows are those of `compiled.py` and
-`compiled_loops.py`, as NumPy code; medians of turns in one process. A row that has the same code without the pass is
-not timed. Delete a pass that changes no row by 5 %.
+`compiled_loops.py`, and a few of code that writes through views or lists of indices, as NumPy code, and where numba is
+installed as native code; medians of turns in one process. A row that has the same code without the pass is not timed.
+Delete a pass that changes no row by 5 %.
 
-The largest ratio of each pass, two cores, NumPy 2.3 (27 November 2026; below 2 and late views: 29 or 30 November):
+The largest ratio of each pass, two cores, NumPy 2.3 (27 November 2026; below 2, late views and the last
+six: 29 or 30 November):
 
 | pass                  | ratio | row                  | other rows of 1.05 and more               |
 |-----------------------|-------|----------------------|-------------------------------------------|
@@ -26,15 +28,23 @@ The largest ratio of each pass, two cores, NumPy 2.3 (27 November 2026; below 2 
 | zeros filled by loops | 1.18  | neural ODE, 200      | 2                                         |
 | rules of stores       | 1.14  | Rosenbrock, 1e5      | 2 (bundle adjustment: 0.93)               |
 | hoisting              | 1.05  | LSTM, 1000           | none (a GRU, natively: 1.11)              |
+| memory layout         | 670   | covariances, native  | covariances: 2.1, transposed writes       |
+| keys                  | 52    | lists as keys, native| lists as keys: 2.6                        |
+| windows               | 1.20  | transposed writes    | 1 (natively: 1.06)                        |
+| stencils, native      | 1.56  | Rosenbrock, 1e5      | none                                      |
+| blocks, native        | 3.03  | mixture, d=64 k=50   | 1 (softmax: 0.74)                         |
+| columns, native       | 2.28  | bundle adjustment    | 2 more have other code                    |
 """
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from importlib.util import find_spec
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import compiled_rows
@@ -48,9 +58,48 @@ from wengert.compiling.graphs import to_tape
 from wengert.compiling.loops import adjoint_loops, lowering
 from wengert.compiling.rules import rewriting, shifts, stores, structures, sums
 
-ROWS = {**compiled_rows.ROWS, **loop_rows.ROWS}
 RULE_TABLES = (rewriting.RULES, rewriting.EXACT)
 SHOWN = 0.05  # ratios nearer to one are left out
+
+
+class Row(NamedTuple):
+    """An objective of one argument."""
+
+    f: Callable[..., Any]
+    args: tuple[Any, ...]
+    wrt: tuple[int, ...] = (0,)
+
+
+def covariances(x: np.ndarray) -> Any:
+    total = 0.0
+    for k in range(100):
+        total = total + np.sum(np.cov(x[:, k : k + 20]) ** 2)
+    return total
+
+
+def lists_as_keys(x: np.ndarray) -> Any:
+    total = 0.0
+    for k in range(100):
+        total = total + np.sum((x * (1.0 + 1e-3 * total))[:, [k % 3, 5, 7]] ** 2) * 0.01
+    return total
+
+
+def transposed_writes(x: np.ndarray) -> Any:
+    total = 0.0
+    for _ in range(50):
+        y = np.array(x * (1.0 + total))
+        y.T[1:] -= y.T[:-1] * 0.1
+        total = total + np.sum(y**3) * 1e-4
+    return total
+
+
+TABLE = np.random.default_rng(0).normal(size=(3, 130))
+MORE = {
+    "covariances": partial(Row, covariances, (TABLE,)),
+    "lists as keys": partial(Row, lists_as_keys, (TABLE,)),
+    "transposed writes": partial(Row, transposed_writes, (TABLE,)),
+}
+ROWS: dict[str, Callable[[], Any]] = {**compiled_rows.ROWS, **loop_rows.ROWS, **MORE}
 
 
 def same(x: Any, *_: Any, **__: Any) -> Any:
@@ -86,7 +135,7 @@ def without_rolling() -> Iterator[None]:
 @contextmanager
 def without_pass(name: str) -> Iterator[None]:
     """Take the pass of this name out of the lists."""
-    lists = pipeline.OPTIMISING, pipeline.NUMPY
+    lists = pipeline.LOWERING, pipeline.OPTIMISING, pipeline.NUMPY, pipeline.NATIVE
     kept = [[*passes] for passes in lists]
     for passes in lists:
         passes[:] = [each for each in passes if each.name != name]
@@ -107,9 +156,8 @@ PASSES: dict[str, Callable[[], Any]] = {
     "rolling": without_rolling,
     "rows computed again": lambda: patch.object(adjoint_loops._BackwardLoop, "cheap_calls", nothing),
     "hoisting": lambda: without_pass("invariants"),
-    "late views": lambda: without_pass("late views"),
-    "blocks": lambda: without_pass("blocks"),
-    "columns": lambda: without_pass("columns"),
+    **{name: partial(without_pass, name) for name in ("memory layout", "windows", "keys", "late views")},
+    **{name: partial(without_pass, name) for name in ("blocks", "columns", "stencils")},
     "floats": lambda: without_pass("Python floats"),
     "lists of floats": lambda: patch.object(scalar_specialisation, "keep_arrays_in_lists", nothing),
     "buffers": lambda: patch.object(placement._BufferAllocator, "may_place", lambda *_: False),
@@ -118,21 +166,22 @@ PASSES: dict[str, Callable[[], Any]] = {
 }
 
 
-def compiled(row: Any) -> Any:
+def compiled(row: Any, native: bool) -> Any:
     """Return the compiled gradient of a row, called once."""
-    gradient = wg.compile(wg.value_and_grad(row.f, argnums=row.wrt), native=False, quiet=True)
+    gradient = wg.compile(wg.value_and_grad(row.f, argnums=row.wrt), native=native, quiet=True)
     with np.errstate(all="ignore"):
         gradient(*row.args)
     return gradient
 
 
 def main(repeats: int = 9, *names: str) -> None:
-    for row_name, make in ROWS.items():
-        row = make()
-        gradients = {"": compiled(row)}
+    kinds = (False, True) if find_spec("numba") else (False,)
+    for row_name, native in itertools.product(ROWS, kinds):
+        row = ROWS[row_name]()
+        gradients = {"": compiled(row, native)}
         for name in names or PASSES:
             with PASSES[name]():
-                gradients[name] = compiled(row)
+                gradients[name] = compiled(row, native)
         sources = {name: gradient.source() for name, gradient in gradients.items()}
         works = {
             name: partial(gradients[name], *row.args) for name in sources if not name or sources[name] != sources[""]
@@ -140,7 +189,7 @@ def main(repeats: int = 9, *names: str) -> None:
         times = medians(works, repeats)
         ratios = {name: times[name] / times[""] for name in works}
         shown = [f"{name} {ratio:.2f}" for name, ratio in ratios.items() if name and abs(ratio - 1.0) >= SHOWN]
-        print(f"{row_name:20}{times[''] * 1e6:10.0f} µs   {', '.join(shown) or '-'}", flush=True)
+        print(f"{row_name:20}{'native' * native:8}{times[''] * 1e6:10.0f} µs   {', '.join(shown) or '-'}", flush=True)
 
 
 if __name__ == "__main__":

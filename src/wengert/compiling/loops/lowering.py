@@ -98,7 +98,6 @@ class _Forward:
         self.inputs = [v.op for v in back.args[: fn.inputs]]
         self.outputs = [v.op for v in back.args[fn.inputs : fn.inputs + fn.outputs]]
         self.seeds = back.args[fn.inputs + fn.outputs :]
-        self.cotangents = back.val
         ops = list(tape)
         self.ops = _forward_ops(ops, back, self.inputs, may_have_free_loops(tape))
         read = [v.op for op in ops if op not in self.ops and op is not back for v in op.references()]
