@@ -784,11 +784,59 @@ def inserted(p):
     return total + v @ np.arange(float(len(v)))
 
 
-@pytest.mark.parametrize("f", [marched, swapped_in_between, computed_in_between, flagged, inserted])
+def returned(p):
+    def solved(a, x):
+        for k in range(4):
+            step = (x * x - a) / (2.0 * x)
+            if abs(step) < 1e-3:
+                return x, k
+            x = x - step
+            if x > 1.6:
+                return 1.6, None
+        return x, None
+
+    total = 0.0
+    for k in range(9):
+        x, n = solved(p[k], p[k + 1])
+        total += x if n is None else x * p[k] * n
+    return total
+
+
+def skips_its_else(p):
+    total = 0.0
+    for k in range(9):
+        x = p[k]
+        for n in range(6):
+            x = 0.8 * x
+            if x < 0.4 * p[k + 1]:
+                total += x * n
+                break
+        else:
+            total -= p[k] * x
+    return total
+
+
+def ends_before_its_range(p):
+    total, least = 0.0, 0
+    for k in range(10):
+        x = 0.0
+        for j in range(k):
+            x += abs(p[k] - p[j])
+            if x > 1.2:
+                least += j
+                break
+        total += x * p[k]
+    return total * (1.0 + least)
+
+
+ENDINGS = [computed_in_between, flagged, returned, skips_its_else, ends_before_its_range]
+
+
+@pytest.mark.parametrize("f", [marched, swapped_in_between, inserted, *ENDINGS])
 def test_an_inner_loop_may_end_at_several_places(f):
     compiled = wg.compile(wg.value_and_grad(f), native=False)
     for seed, scale in enumerate([2.0, 1.0, 0.5, 1.0]):
         p = scale * np.random.default_rng(seed).uniform(0.3, 1.3, 10)
         assert_same_gradient(compiled, f, p, 1e-12, 1e-9, 1e-10)
-    if f is computed_in_between:
+    if f in ENDINGS:
         assert [len(entries) for entries in compiled._entries.values()] == [1]

@@ -10,14 +10,14 @@ import numpy as np
 
 from wengert.compiling.loops.affine_forms import AffineForm, affine_form
 from wengert.compiling.loops.body_code import BodyCode, closed_tape, input_like
-from wengert.compiling.loops.branch_tree import Fork, Link, PathStep, StepValue, ends_of, forks_of, links_in
+from wengert.compiling.loops.branch_tree import ANY, Fork, Link, PathStep, StepValue, ends_of, forks_of, links_in
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Input, Variable, value_of, with_variables
 from wengert.values import functional
 from wengert.values.functional import as_index, whole
 
-GOES_ON, ANY, ZEROS = "goes on", "any", "zeros"
-"""The flag by which a loop goes on, a value that nothing reads, and zeros of some shape."""
+GOES_ON, ENDING, ZEROS = "goes on", "ending", "zeros"
+"""The flag by which a loop goes on, the number of the end that it took, and zeros of some shape."""
 _STORES = (functional.setitem, functional.additem)
 
 
@@ -42,8 +42,8 @@ class BranchCode:
     # -- values
 
     def value(self, link: Any) -> Any:
-        """Return the value of a link; a bool is a flag."""
-        if type(link) is bool:
+        """Return the value of a link; a bool is a flag, and a float the number of an end."""
+        if type(link) in (bool, float):
             return link
         if link not in self.values:
             self.values[link] = self._compute(link)

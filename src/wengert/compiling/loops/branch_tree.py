@@ -37,7 +37,13 @@ class IterationNumber(Link):
     """The number of the iteration."""
 
 
-ITERATION = IterationNumber(0)
+class AnotherFollows(Link):
+    """Whether another iteration follows, of a number that is computed."""
+
+
+ITERATION, MORE = IterationNumber(0), AnotherFollows(0)
+ANY = "any"
+"""A value that nothing reads."""
 
 
 def link_order(link: Link) -> Any:
@@ -83,18 +89,21 @@ class BranchEnd(NamedTuple):
 class PathEnd(NamedTuple):
     """The end of a path: its outputs are the variables of the next iteration, or, if it `exits`, the loop's results.
 
-    `variables` are those at the head of an iteration that took this path.
+    `variables` are those at the head of an iteration that took this path; `ending` is the number of the end among those
+    that exit. If there are several of these, all have the same outputs, and ANY is one that nothing reads.
     """
 
     exits: bool
-    outputs: list[Link]
+    outputs: list[Any]
     variables: list[Op]
+    ending: int = 0
 
 
 class WhileLoop(NamedTuple):
     """A loop: its branch tree, its variables at the first head, the outer values it reads, and where its ops are.
 
-    `results` are the ops of the outputs of the end that exits. A `for` has at most `max_count` iterations; `exhausted`
+    `results` are the ops of the outputs of the end that exits, None for one that has none; `ending` is the number of
+    that end, of so many `endings`. A `for` has at most `max_count` iterations; `exhausted`
     is the end after the last one, if the trace reached it. `items` are the ops of list items that are read after the
     loop, each with two numbers: that of the variable that had its value after an iteration, and that of the iteration.
     `lists` are the later calls that take a whole list, each with the number of the variable that had its items as
@@ -106,12 +115,14 @@ class WhileLoop(NamedTuple):
     outer_values: list[Op]
     start: int
     stop: int
-    results: list[Op]
+    results: list[Op | None]
     max_count: int | None
     exhausted: PathEnd | None
     items: list[tuple[Op, int, int]]
     lists: list[tuple[Call, int]]
     number: Link | None
+    ending: int
+    endings: int
 
     @property
     def listed(self) -> set[int]:
@@ -214,7 +225,7 @@ def _renewed_end(end: Any, new: dict[Link, Link], numbers: list[int], read: Coll
     if type(end) is BranchEnd:
         return BranchEnd({link: new.get(source, source) for link, source in end.outputs.items() if link in read})
     outputs = end.outputs if end.exits else [end.outputs[j] for j in numbers]
-    return PathEnd(end.exits, _with_links(outputs, new), [end.variables[j] for j in numbers])
+    return end._replace(outputs=_with_links(outputs, new), variables=[end.variables[j] for j in numbers])
 
 
 def _with_links(tree: Any, new: dict[Link, Link]) -> Any:

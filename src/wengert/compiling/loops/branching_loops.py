@@ -14,8 +14,18 @@ import numpy as np
 from wengert.compiling.guard_check import GuardCount
 from wengert.compiling.loops.affine_forms import AffineForm, counters_of, integer_outside
 from wengert.compiling.loops.body_code import BodyCode, closed_tape, input_like, row_call, rows_like, zero_rows
-from wengert.compiling.loops.branch_code import ANY, GOES_ON, BranchCode, UnsupportedTreeError
-from wengert.compiling.loops.branch_tree import ITERATION, Link, LoopVariable, StepValue, WhileLoop, ends_of, forks_of
+from wengert.compiling.loops.branch_code import ENDING, GOES_ON, BranchCode, UnsupportedTreeError
+from wengert.compiling.loops.branch_tree import (
+    ANY,
+    ITERATION,
+    MORE,
+    Link,
+    LoopVariable,
+    StepValue,
+    WhileLoop,
+    ends_of,
+    forks_of,
+)
 from wengert.compiling.loops.rolling import rolled
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
@@ -55,33 +65,39 @@ class BranchingLoop:
         self.usual = usual
         self.counters = counters_of(one, self.steps)
         outputs = one.exhausted.outputs if one.exhausted else ()
-        if one.number is not None and any([x in self.counters for x in outputs]):
-            raise UnsupportedTreeError("a counter is read after a loop with a computed number of iterations")
         self.carried = [j for j in range(len(one.variables)) if LoopVariable(j) not in self.counters]
         self.exit = next((end for end in ends_of(one.tree) if end.exits), None)
-        if self.exit is not None and one.number is not None:
-            raise UnsupportedTreeError("a loop with a computed number of iterations ends early")
+        if self.exit is None and one.number is not None and any([x in self.counters for x in outputs]):
+            raise UnsupportedTreeError("a counter is read after a loop with a computed number of iterations")
         self.loops: dict[Any, Loop] = {}
         self.forms: dict[AffineForm, Variable] = {}  # the integers that the body counts or reads
         self.begun: dict[Any, Variable] = {LoopVariable(j): input_like(one.variables[j]) for j in self.carried}
         self.results: list[Any] = []  # what holds each result of a loop that a test ends
-        self.at_exit: dict[Any, Any] = {}  # the sources of variables after the iteration that ends the loop
+        self.at_exit: dict[Any, int] = {}  # the results that variables hold after the iteration that ends the loop
         if self.exit is not None:
-            self.begun = {GOES_ON: Variable(Input(True)), **self.begun}
-            for k, op in enumerate(one.results):
-                sources = {end.outputs[k] for end in ends_of(one.tree) if end.exits}
-                holder = self.holder(sources.pop()) if len(sources) == 1 else None
-                self.results.append(holder or ExitValue(k))
+            ending = {ENDING: Variable(Input(0.0))} if one.endings > 1 or one.number is not None else {}
+            self.begun = {GOES_ON: Variable(Input(True)), **ending, **self.begun}
+            for k, ops in enumerate(zip(*[run.results for run in runs], strict=True)):
+                self.results.append(self.holder(k) or ExitValue(k))
                 if type(self.results[k]) is ExitValue:
-                    self.begun[self.results[k]] = input_like(op)
+                    self.begun[self.results[k]] = input_like(next(op for op in ops if op is not None))
         wanted = [*self.begun]
-        self.outer: dict[Link, Variable] = {}
+        self.outer: dict[Any, Variable] = {}
         self.guards: list[Op] = []  # whose tests the body repeats
         code = BranchCode(self)
+        if self.exit is not None and one.number is not None:
+            code.values[MORE] = self.has_more(code.code)
         ends = code.run(one.tree, wanted)
         after = dict(zip(wanted, ends, strict=True))
         ends += [self.store_items(code.code, j, after) for j in sorted({j for run in runs for j in run.listed})]
         self.body = self._body(code.code, ends)
+
+    def has_more(self, code: BodyCode) -> Variable:
+        """Write the test whether another iteration follows, of a number that is computed."""
+        self.counters[ITERATION] = 1
+        done = self.integer(AffineForm(1, ((ITERATION, 1),)))
+        self.outer[NUMBER] = input_like(self.one.op_of(self.one.number))
+        return code.call(operator.lt, code.call(float, done), self.outer[NUMBER])
 
     def store_items(self, code: BodyCode, j: int, ends: dict[Any, Any]) -> Variable:
         """Write the store of the next value of variable j into a row."""
@@ -93,30 +109,44 @@ class BranchingLoop:
         row = self.integer(AffineForm(0, ((ITERATION, 1),)))
         return code.push(Call(functional.setitem, [self.begun[Items(j)], row, ends[LoopVariable(j)]], val=rows))
 
-    def holder(self, result: Any) -> Any:
-        """Return the variable that may hold a result of a loop that a test ends; None if there is none."""
+    def holder(self, k: int) -> Any:
+        """Return the variable that may hold result k of a loop that a test ends; None if there is none."""
+        exits = {end.outputs[k] for end in ends_of(self.one.tree) if end.exits} - {ANY}
+        if (x := self.followed(k)) is not None:
+            return x if x in self.begun and self.at_exit.setdefault(x, k) == k else None
         ends = [end for end in self.one.ends() if not end.exits]
-        for x in [x for x in self.begun if type(x) is LoopVariable]:
-            is_next = {end.outputs[x.number] for end in ends} == {result}
-            if (x == result or is_next) and self.at_exit.setdefault(x, result) == result:
+        for x in [x for x in self.begun if type(x) is LoopVariable and len(exits) == 1]:
+            is_next = {end.outputs[x.number] for end in ends} == exits
+            if ({x} == exits or is_next) and self.at_exit.setdefault(x, k) == k:
                 return x
         return None
+
+    def followed(self, k: int) -> Any:
+        """Return the link of result k if a `for` is exhausted; None if it has none."""
+        link = ANY if self.one.exhausted is None else self.one.exhausted.outputs[k]
+        return None if link == ANY else link
 
     def end_value(self, end: Any, x: Any) -> Any:
         """Return the source of a variable, a result or the flag at the end of a path; ANY if nothing reads it."""
         if type(x) is StepValue:
             return end.outputs[x]
         if x == GOES_ON:
-            return not end.exits
-        if type(x) is ExitValue:
-            return end.outputs[x.number] if end.exits else x
-        return self.at_exit.get(x, ANY) if end.exits else end.outputs[x.number]
+            return False if end.exits else True if self.one.number is None else MORE
+        if x == ENDING:
+            return float(end.ending) if end.exits else x
+        if end.exits:
+            k = x.number if type(x) is ExitValue else self.at_exit.get(x)
+            return ANY if k is None else end.outputs[k]
+        if type(x) is not ExitValue:
+            return end.outputs[x.number]
+        link = self.followed(x.number)
+        return end.outputs[link.number] if type(link) is LoopVariable else x
 
     def _body(self, code: BodyCode, ends: Sequence[Any]) -> Tape:
         counting = [form for form in self.forms if form.step(self.counters)]
         fixed = [form for form in self.forms if form not in counting]
         self.increments = [form.step(self.counters) for form in counting]
-        numbers = {} if self.one.number is None else {NUMBER: input_like(self.one.op_of(self.one.number))}
+        numbers = {} if self.one.number is None or self.exit else {NUMBER: input_like(self.one.op_of(self.one.number))}
         self.given = [*counting, *self.begun, *numbers, *fixed, *self.outer]
         known: dict[Any, Any] = {**self.forms, **self.begun, **numbers, **self.outer}
         made = closed_tape([known[given].op for given in self.given], code, ends)
@@ -165,33 +195,45 @@ class BranchingLoop:
         call = code.push(Call(self.loops[count], args, val=self.body.result.op.val, site=site))  # type: ignore[union-attr]
         names = [*self.begun]
 
-        def part(x: Any, op: Op) -> Op:
+        def part(x: Any, op: Any) -> Op:
             return code.push(Call(functional.getfield, [call, names.index(x)], val=op.val)).op  # type: ignore[return-value]
 
         if self.exit is None:
             assert run.exhausted is not None
             pairs = zip(run.exhausted.outputs, run.results, strict=True)
             parts = [self.counter_after(code, x, run) if x in self.counters else part(x, op) for x, op in pairs]
-            rows = {x.number: Variable(part(x, v.op)) for x, v in self.begun.items() if type(x) is Items}  # type: ignore[arg-type]
+            rows = {x.number: Variable(part(x, v.op)) for x, v in self.begun.items() if type(x) is Items}
             for reader, j in run.lists:
                 reader.args = (_with_rows(code, reader.args[0], rows[j]),)
             return code, [*parts, *[code.push(row_call(rows[j], k, op.val)).op for op, j, k in run.items]]  # type: ignore[list-item]
-        if count is not None:  # the trace does not tell what follows the last iteration
-            flag = code.push(Call(functional.getfield, [call, 0], val=False))
-            code.push(Call(operator.not_, [flag], val=True, site=site, guard=True))
-        return code, [part(x, op) for x, op in zip(self.results, run.results, strict=True)]
+        pairs = zip(self.results, run.results, strict=True)
+        results = [part(x, op or self.begun[x].op) for x, op in pairs]
+        number = Variable(part(ENDING, Input(float(run.ending)))) if ENDING in self.begun else None
+        if count is not None and run.exhausted is None:  # no trace tells what follows the last iteration
+            test: list[Any] = [operator.lt, number, float(run.endings)]
+            if number is None:
+                test = [operator.not_, code.push(Call(functional.getfield, [call, 0], val=False))]
+            code.push(Call(test[0], test[1:], val=True, site=site, guard=True))
+        for k in range(min(run.ending + 1, run.endings - 1)):  # what follows depends on the end
+            code.push(Call(operator.gt, [number, float(k)], val=run.ending > k, site=site, guard=True))
+        return code, results
 
     def argument(self, code: BodyCode, x: Any, run: WhileLoop) -> Any:
         """Return the argument of a run for an input of the body."""
         if type(x) is AffineForm:
             return integer_outside(code, x, run, self.held)
         if x == GOES_ON:
-            return True
+            return run.number is None or code.call(operator.gt, self.number(code, run), 0.0)
         if x == NUMBER:
             return self.number(code, run)
         if type(x) is Items:
             return code.push(zero_rows(value_of(self.begun[x])))
-        return code.zero(run.results[x.number].val) if type(x) is ExitValue else self.outside(code, run.op_of(x))
+        if x == ENDING:
+            return float(run.exhausted.ending if run.exhausted else run.endings)
+        if type(x) is ExitValue:
+            link = self.followed(x.number)
+            return code.zero(value_of(self.begun[x])) if link is None else self.outside(code, run.op_of(link))
+        return self.outside(code, run.op_of(x))
 
     def outside(self, code: BodyCode, op: Op) -> Any:
         """Return the argument for an op before the loop; a float constant is inlined, another constant copied."""

@@ -32,7 +32,7 @@ def find_while_loops(
     heads = [_recurring(ops, run) for run in runs if all([ops[k].fn.is_all for k in run])]  # type: ignore[attr-defined]
     never = {run[0] for run in runs if never_runs(ops, run, constants)}
     forms = {ops[run[-1]].fn.form for run in heads if len(run) > 1}  # type: ignore[attr-defined]
-    once = {run[0] for run in runs if len(run) == 1 and ops[run[0]].fn.form in forms}  # type: ignore[attr-defined]
+    once = {run[-1] for run in heads if ops[run[-1]].fn.form in forms}  # type: ignore[attr-defined]
     tries = 0
     while any([len(run) > 1 for run in heads]) and tries < MOST_TRIES + MOST_DROPPED:
         heads = [run for run in heads if len(run) > 1 or (run and run[0] in never | once)]

@@ -10,12 +10,13 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from wengert.compiling.guard_check import outcome_key
 from wengert.compiling.loops.branch_tree import (
+    ANY,
     BranchEnd,
     Fork,
     Link,
@@ -30,8 +31,7 @@ from wengert.compiling.loops.branch_tree import (
 )
 from wengert.compiling.loops.lifted_integers import may_be_floats
 from wengert.compiling.loops.loop_iterations import Irregular, Iteration, Joining, RecordedRuns, UnconfirmedError
-from wengert.compiling.loops.periodicity import call_signature, constant_key
-from wengert.compiling.watched.marks import Join
+from wengert.compiling.loops.periodicity import call_signature, constant_key, static_spec
 from wengert.tape.ops import Call, Constant, Op, Variable, sequence_like
 from wengert.values import functional
 from wengert.values.identity_set import Functions
@@ -44,19 +44,6 @@ def _takes_list(op: Any) -> bool:
     """Whether a call makes an array of the numbers or arrays in a list."""
     known = isinstance(op, Call) and op.fn in _OF_LISTS and not op.kwargs and len(op.args) == 1
     return known and isinstance(op.args[0], list | tuple)
-
-
-class Exit(NamedTuple):
-    """An end that exits, beside others: the `key` of the mark that follows it at once, and the last iterations.
-
-    `variables` are those of each run at the mark, `links` their sources: None for one from before the loop.
-    """
-
-    key: Any
-    rows: list[Iteration]
-    variables: list[list[Op]]
-    links: list[Any]
-    end: PathEnd
 
 
 class TreeBuilder(RecordedRuns):
@@ -75,9 +62,9 @@ class TreeBuilder(RecordedRuns):
         self.joins: list[Joining] = []  # those before the current step
         self.constants: dict[tuple[Any, ...], tuple[Op, ...]] = {}  # floats that differ between runs
         self.ends: list[PathEnd] = []  # of all paths, once these are known
-        self.exits: list[Exit] = []  # the ends that exit, if they are several
+        self.endings: list[tuple[PathEnd, list[Iteration]]] = []  # the ends that exit, with the last iterations
         self.stops = [-1] * len(self.cuts)
-        self.results: list[list[Op]] = []
+        self.results: list[list[Op | None]] = []
 
     def check_integers(self, tree: Fork, exhausted: PathEnd | None) -> None:
         """Raise Irregular if a float that was lifted from an integer may be used as only integers are."""
@@ -92,15 +79,16 @@ class TreeBuilder(RecordedRuns):
     def loops(self) -> list[WhileLoop]:
         """Return the loop for each run."""
         lefts = [self.ops[heads[0]].fn.left for heads in self.heads]  # type: ignore[attr-defined]
-        is_exhausted = lefts == [len(rows) - 1 for rows in self.iterations]
+        are_exhausted = [left == len(rows) - 1 for left, rows in zip(lefts, self.iterations, strict=True)]
+        last = [rows[-1] for rows, is_exhausted in zip(self.iterations, are_exhausted, strict=True) if is_exhausted]
         self.results = [[] for _ in self.cuts]
         grows = any([self.ops[heads[0]].fn.grown is not None for heads in self.heads])  # type: ignore[attr-defined]
-        if grows and (not is_exhausted or self.number_link is not None):
+        if grows and (not all(are_exhausted) or self.number_link is not None):
             return []  # the length of a list depends on the number of iterations
-        tree = self.fork([row for rows in self.iterations for row in (rows[:-1] if is_exhausted else rows)])
-        self.unite_exits()
+        tree = self.fork([row for rows in self.iterations for row in rows if row not in last])
         self.ends = [end for end in ends_of(tree) if type(end) is PathEnd and not end.exits]
-        exhausted = self.exhausted_end() if is_exhausted else None
+        exhausted = self.exhausted_end(last) if last else None
+        self.unite_endings()
         self.check_integers(tree, exhausted)
         counts = any([step.op.fn is functional.whole for step in tree.steps])
         if min(self.stops) < 0 or not (tree.branches or counts):  # other loops of one path are found by rolling
@@ -110,7 +98,8 @@ class TreeBuilder(RecordedRuns):
             outer, ends = [ops[run] for ops in self.outer_values], (self.stops[run], self.results[run], lefts[run])
             lists = self.items[run], self.lists[run], self.number_link
             start = starts[0] + self.after_tests
-            found.append(WhileLoop(tree, rows[0].variables, outer, start, *ends, exhausted, *lists))
+            ending = next(end.ending for end, those in self.endings if rows[-1] in those), len(self.endings)
+            found.append(WhileLoop(tree, rows[0].variables, outer, start, *ends, exhausted, *lists, *ending))
         return found
 
     def fork(self, rows: list[Iteration], to: Joining | None = None) -> Fork:
@@ -138,7 +127,7 @@ class TreeBuilder(RecordedRuns):
 
     def branch(self, rows: list[Iteration], to: Joining | None) -> Fork:
         is_end = all([row is self.iterations[row.run][-1] for row in rows])
-        return Fork([], {}, self.exit_end(rows), {}, None) if is_end else self.fork(rows, to)
+        return Fork([], {}, self.ending(rows), {}, None) if is_end else self.fork(rows, to)
 
     def joining(self, rows: list[Iteration], to: Joining | None) -> Any:
         """Return the key of the first mark that all of these iterations reach; None if there is none."""
@@ -173,75 +162,35 @@ class TreeBuilder(RecordedRuns):
         columns = [[variables[j] for variables in nexts] for j in range(len(self.kept))]
         return PathEnd(False, [self.link(rows, ops) for ops in columns], rows[-1].variables)
 
-    def exit_end(self, rows: list[Iteration]) -> PathEnd:
-        """Return the end of last iterations, after the last step; its outputs are the values that are read later.
+    def unite_endings(self) -> None:
+        """Give all ends that exit outputs of the same types, in the same order, by which one op is read after each run.
 
-        If other runs end elsewhere, raise Irregular for the fewer ones, unless the program goes on alike.
+        An end that has no value for an output gives ANY.
         """
-        end = self.last_end(rows)
-        others = [runs[-1] for runs in self.iterations if runs[-1] not in {*rows}]
-        if others:
-            found = self.exit_of(rows, end)
-            if found is None or found.key != (self.exits or [found])[0].key:
-                raise Irregular(*min(rows, others, key=len))
-            self.exits.append(found)
-        return end
+        types, placed = list[Any](), list[list[int]]()
+        for _, rows in self.endings:
+            free, places = [*range(len(types))], list[int]()
+            for op in self.results[rows[0].run]:
+                spec = static_spec(op.val)  # type: ignore[union-attr]
+                place = next((k for k in free if types[k] == spec), len(types))
+                types += [spec] * (place == len(types))
+                free = [k for k in free if k != place]
+                places.append(place)
+            placed.append(places)
+        for (end, rows), places in zip(self.endings, placed, strict=True):
+            at = [places.index(k) if k in places else None for k in range(len(types))]
+            for row in rows:
+                results = self.results[row.run]
+                self.results[row.run] = [None if k is None else results[k] for k in at]
+            end.outputs[:] = [ANY if k is None else end.outputs[k] for k in at]
 
-    def exit_of(self, rows: list[Iteration], end: PathEnd) -> Exit | None:
-        """Return how these runs go on at the mark that follows the loop at once; None if there is no such mark."""
-        keys, variables = set[Any](), list[list[Op]]()
-        for row in rows:
-            calls = (op for op in self.ops[self.stops[row.run] :] if isinstance(op, Call))
-            loop = self.ops[self.heads[row.run][0]].fn.loop  # type: ignore[attr-defined]
-            mark: Any = next((op for op in calls if getattr(op.fn, "loop", None) is not loop), None)
-            if mark is None or type(mark.fn) is not Join:
-                return None
-            keys.add((mark.fn.loop.key, mark.fn.key))
-            variables.append([v.op for v in mark.references()])
-        shown = [{*held}.issuperset(self.results[row.run]) for row, held in zip(rows, variables, strict=True)]
-        if len(keys) > 1 or not all(shown):
-            return None
-        try:
-            links = [self.source_after(rows, [*ops]) for ops in zip(*variables, strict=True)]
-        except Irregular:
-            return None
-        return Exit(keys.pop(), rows, variables, links, end)
-
-    def source_after(self, rows: list[Iteration], ops: list[Op]) -> Link | None:
-        """Return the source of a variable after the loop; None if it is one from before the loop in all runs."""
-        pairs = [*zip(rows, ops, strict=True)]
-        if all([op not in row.variables and self.is_before(op, row.run) for row, op in pairs]):
-            return None
-        return self.link(rows, ops, is_read_later=True)
-
-    def unite_exits(self) -> None:
-        """Have all ends that exit give the same outputs: the variables that are read later, each with its sources."""
-        if not self.exits:
-            return
-        read = {
-            k
-            for found in self.exits
-            for row, held in zip(found.rows, found.variables, strict=True)
-            for k, op in enumerate(held)
-            if op in self.results[row.run]
-        }
-        columns = {tuple([found.links[k] for found in self.exits]): k for k in sorted(read)}
-        for n, found in enumerate(self.exits):
-            for row, held in zip(found.rows, found.variables, strict=True):
-                results = [held[k] for k in columns.values()]
-                is_one = all([results.count(op) == 1 for op in self.results[row.run]])
-                if not is_one or any([None in sources for sources in columns]):
-                    raise Irregular(*min(self.exits, key=lambda found: len(found.rows)).rows)
-                self.results[row.run] = results
-            found.end.outputs[:] = [sources[n] for sources in columns]
-
-    def exhausted_end(self) -> PathEnd:
+    def exhausted_end(self, last: list[Iteration]) -> PathEnd:
         """Return the end of a `for` after its last iteration."""
         for run in range(len(self.cuts)) if self.grown else ():
             self.read_later(run)
             for j in self.grown:
                 self.find_items(run, j)
-        return self.last_end([rows[-1] for rows in self.iterations], self.past)
+        return self.ending(last, self.past)
 
     def find_items(self, run: int, j: int) -> None:
         """Find the later reads of the list items that variable j had as its values.
@@ -263,8 +212,11 @@ class TreeBuilder(RecordedRuns):
         if self.items[run] and self.items[run][-1][1] == j:  # the last one, too, so that all are rows of one array
             self.items[run].append((values[-1], j, len(values) - 1))
 
-    def last_end(self, rows: list[Iteration], past: Collection[int] = ()) -> PathEnd:
-        """Return the end of all runs, of which these are the last iterations; nothing reads the variables in `past`."""
+    def ending(self, rows: list[Iteration], past: Collection[int] = ()) -> PathEnd:
+        """Return the end of the runs of which these are the last iterations, after the last step.
+
+        Its outputs are the values that are read later; nothing reads the variables in `past`.
+        """
         items: set[Any] = {op for run in self.items for op, _, _ in run}
         items |= {v.op for run in self.lists for op, _ in run for v in op.references()}
         links, odd = set[Link](), list[Iteration]()
@@ -281,7 +233,8 @@ class TreeBuilder(RecordedRuns):
             self.results[row.run] = [
                 row.values[link.number] if type(link) is StepValue else row.variables[link.number] for link in outputs
             ]
-        return PathEnd(True, outputs, rows[-1].variables)
+        self.endings.append((PathEnd(True, outputs, rows[-1].variables, len(self.endings)), rows))
+        return self.endings[-1][0]
 
     def read_later(self, run: int) -> list[Op]:
         """Return the ops of a run, up to the last step of its last iteration, that are read after it."""

@@ -190,7 +190,7 @@ def _found_loops(
         if _key_of_state(ops, heads) in known or never_runs(ops, heads, constants):
             first: Any = ops[heads[0]]
             state = tuple([static_spec(v.op.val) for v in ops[heads[-1]].references()])  # type: ignore[union-attr]
-            groups.setdefault((first.fn.loop.key, first.fn.left == len(heads) - 1, state), []).append(heads)
+            groups.setdefault((first.fn.loop.key, state), []).append(heads)
     found: list[tuple[WhileLoop, BranchingLoop]] = []
     waiting, alone = [*groups.values()], 0
     while waiting:
@@ -271,7 +271,7 @@ def _insert_loops(ops: list[Op], found: list[tuple[WhileLoop, BranchingLoop]], r
         made += [op for op in ops[one.start : end] if not isinstance(op, Call)]
         push(calls)
         replaced = zip([*one.results, *[op for op, _, _ in one.items]], results, strict=True)
-        parts.update({old: copies.get(op, op) for old, op in replaced})
+        parts.update({old: copies.get(op, op) for old, op in replaced if old is not None})
     push(ops[end:])
     inside = [op for one, _ in found for op in ops[one.start : one.stop]]
     return check_guards_kept(ops, made, count_guards([*inside, *answered])), copies.get(result, result)
