@@ -840,3 +840,23 @@ def test_an_inner_loop_may_end_at_several_places(f):
         assert_same_gradient(compiled, f, p, 1e-12, 1e-9, 1e-10)
     if f in ENDINGS:
         assert [len(entries) for entries in compiled._entries.values()] == [1]
+
+
+def halved(p):
+    total = 0.0
+    for k in range(9):
+        t, n = 1.0, 0
+        while t * p[k] > 1.5:
+            t *= 0.5
+            n += 1
+        total += t * p[k] + 0.1 * n * p[k + 1]
+    return total
+
+
+@pytest.mark.parametrize("ranges", [((1.6, 2.9), (0.1, 1.4), (0.3, 20.0)), ((0.1, 1.4), (0.3, 20.0), (1.6, 2.9))])
+def test_runs_of_no_or_one_iteration_are_runs_of_the_loop(ranges):
+    compiled = wg.compile(wg.value_and_grad(halved), native=False)
+    for seed, (least, most) in enumerate((*ranges, (0.2, 9.0))):
+        p = np.random.default_rng(seed).uniform(least, most, 10)
+        assert_same_gradient(compiled, halved, p, 1e-12, 1e-12, 1e-12)
+    assert [len(entries) for entries in compiled._entries.values()] == [1]

@@ -162,11 +162,13 @@ def _loops_on(ops: Sequence[Any]) -> list[list[int]]:
 
 
 def _innermost(ops: Sequence[Any]) -> list[list[int]]:
-    """Return the positions of the heads of loops that contain no other loop, in order."""
+    """Return the positions of the heads of loops that contain no other loop, if possible in any run, in order."""
     loops = _loops_on(ops)
     places = sorted([k for heads in loops for k in heads])
     inmost = [heads for heads in loops if bisect(places, heads[-1]) - bisect(places, heads[0]) == len(heads) - 1]
-    return sorted(inmost)
+    others = {ops[heads[0]].fn.loop.key for heads in loops if heads not in inmost}
+    never = [heads for heads in inmost if ops[heads[0]].fn.loop.key not in others]
+    return sorted(never or inmost)
 
 
 def _found_loops(

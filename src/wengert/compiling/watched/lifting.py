@@ -7,7 +7,7 @@ has, for each of these, the index of the part in the form of the state, see `loo
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -94,6 +94,13 @@ class RestartError(WengertError):
 def with_lifts(lifts: Lifts, more: Lifts) -> Lifts:
     """Return lifts with more of them."""
     return {loop: lifts.get(loop, {}) | more.get(loop, {}) for loop in {**lifts, **more}}
+
+
+def numbers_set_in(frame: types.FrameType, head: LoopHead, is_traced: Callable[[Any], bool]) -> dict[Place, type]:
+    """Return the places of constant numbers in variables of a frame that a loop may change, and their types."""
+    names = (head.set & head.live).difference(frame.f_code.co_cellvars)
+    held = [(name, value) for name, value in frame.f_locals.items() if name in names and type(value) in (int, float)]
+    return {Place((0, frame.f_code.co_name, name)): type(value) for name, value in held if not is_traced(value)}
 
 
 def constants_that_differ(a: Mapping[VariableName, Any], b: Mapping[VariableName, Any]) -> dict[Place, type]:

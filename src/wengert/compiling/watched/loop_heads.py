@@ -31,6 +31,7 @@ from wengert.compiling.watched.lifting import (
     constants_that_differ,
     is_past,
     keeps_types,
+    numbers_set_in,
     part_at,
     set_part,
     with_lifts,
@@ -114,6 +115,7 @@ class Heads:
         self.lifted_slots: dict[Any, LoopKey] = {}  # the loops whose counters begin in these slots
         self.counters: list[Any] = []  # kept alive here: the shadow table keeps only ids
         self.liftable: dict[LoopRun, tuple[LoopKey, dict[Place, type]]] = {}  # only constants change in these
+        self.guesses: Lifts = {}  # what inner loops may change of which no run had a second iteration
         self.restarts: Any = None  # whether the trace may begin again, with more lifts
         self.refusal = ""  # where a lifted number is used otherwise than in arithmetic
 
@@ -184,6 +186,10 @@ class Heads:
                 loop.keeps_types &= before is not None and keeps_types(names, before.forms)
             elif difference and before is not None:
                 self.liftable.pop(loop, None)  # lifting does not remove this difference
+        if before is not None or loop.key in self.guesses or not self._is_nested(loop):
+            self.guesses[loop.key] = self.guesses.get(loop.key, {}) if before is None else {}
+        else:
+            self.guesses[loop.key] = numbers_set_in(frame, head, lambda x: slot_of(self.reads.recording, x) is not None)
         self.loops[key] = loop, state
         if loop.counted_by is not None:
             loop.counters = {slot_of(self.reads.recording, x) for x in loop.counted_by.counters}
@@ -463,7 +469,11 @@ class Heads:
                 continue
             if (of_any_type or loop.keeps_types) and self._may_branch(loop):
                 found.setdefault(key, {}).update(names)
-        return found
+        if not (found or self.lifts):
+            return found
+        return with_lifts(
+            {key: names for key, names in self.guesses.items() if names and key not in self.unlifted}, found
+        )
 
     def _may_branch(self, loop: LoopRun) -> bool:
         """Whether iterations of a loop contain guards, or record different numbers of calls, or make tables."""
