@@ -463,7 +463,7 @@ class Heads:
 
     def needed_lifts(self, of_any_type: bool = True) -> Lifts:
         """Return the variables that must be lifted to free loops which contain guards; their type may have to stay."""
-        found: Lifts = {key: {**names} for key, names in self.lifted_before.items()}
+        found = {key: names | self.lifts.get(key, {}) for key, names in self.lifted_before.items()}
         for loop, (key, names) in self.liftable.items():
             if key in self.unlifted:
                 continue
