@@ -468,6 +468,17 @@ def test_an_integer_that_becomes_a_float_is_one_where_it_makes_a_difference(f):
     assert ("1 trace" in compiled.explain()) == (f is begins_with_an_integer)
 
 
+@pytest.mark.parametrize("f", [returns_an_integer, keeps_an_integer])
+def test_a_loop_may_keep_its_integer_for_some_iterations(f):
+    w, compiled = np.array([0.7, 0.4]), wg.compile(f, native=False, quiet=True)
+    x = np.where(np.arange(9) % 3 == 1, 1.3, -0.6)
+    for shift, count in ((0, 1), (-1, 1), (4, 1), (-2, 1), (None, 2)):
+        given = -np.abs(x) if shift is None else np.roll(x, shift)
+        found = compiled(given, w)
+        assert type(found) is type(f(given, w)) and found == pytest.approx(f(given, w), rel=1e-13)
+        assert f"{count} trace" in compiled.explain()
+
+
 def total_of(x):
     total = 0.0
     for v in x:

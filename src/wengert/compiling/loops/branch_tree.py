@@ -103,11 +103,12 @@ class WhileLoop(NamedTuple):
     """A loop: its branch tree, its variables at the first head, the outer values it reads, and where its ops are.
 
     `results` are the ops of the outputs of the end that exits, None for one that has none; `ending` is the number of
-    that end, of so many `endings`. A `for` has at most `max_count` iterations; `exhausted`
-    is the end after the last one, if the trace reached it. `items` are the ops of list items that are read after the
-    loop, each with two numbers: that of the variable that had its value after an iteration, and that of the iteration.
-    `lists` are the later calls that take a whole list, each with the number of the variable that had its items as
-    values. `number` is the number of iterations, if that is computed.
+    that end, of so many `endings`, and `unlike` has the numbers of results, each with a float that it must not be. A
+    `for` has at most `max_count` iterations; `exhausted` is the end after the last one, if the trace reached it.
+    `items` are the ops of list items that are read after the loop, each with two numbers: that of the variable that had
+    its value after an iteration, and that of the iteration. `lists` are the later calls that take a whole list, each
+    with the number of the variable that had its items as values. `number` is the number of iterations, if that is
+    computed.
     """
 
     tree: Fork
@@ -123,6 +124,7 @@ class WhileLoop(NamedTuple):
     number: Link | None
     ending: int
     endings: int
+    unlike: list[tuple[int, float]]
 
     @property
     def listed(self) -> set[int]:

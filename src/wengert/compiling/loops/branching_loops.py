@@ -202,6 +202,7 @@ class BranchingLoop:
             assert run.exhausted is not None
             pairs = zip(run.exhausted.outputs, run.results, strict=True)
             parts = [self.counter_after(code, x, run) if x in self.counters else part(x, op) for x, op in pairs]
+            self.check_unlike(code, parts, run, site)
             rows = {x.number: Variable(part(x, v.op)) for x, v in self.begun.items() if type(x) is Items}
             for reader, j in run.lists:
                 reader.args = (_with_rows(code, reader.args[0], rows[j]),)
@@ -216,7 +217,13 @@ class BranchingLoop:
             code.push(Call(test[0], test[1:], val=True, site=site, guard=True))
         for k in range(min(run.ending + 1, run.endings - 1)):  # what follows depends on the end
             code.push(Call(operator.gt, [number, float(k)], val=run.ending > k, site=site, guard=True))
+        self.check_unlike(code, results, run, site)
         return code, results
+
+    def check_unlike(self, code: BodyCode, results: Sequence[Op], run: WhileLoop, site: Any) -> None:
+        """Write guards that results are not the integers with which the loop began."""
+        for k, n in run.unlike:
+            code.push(Call(operator.ne, [Variable(results[k]), n], val=True, site=site, guard=True))
 
     def argument(self, code: BodyCode, x: Any, run: WhileLoop) -> Any:
         """Return the argument of a run for an input of the body."""

@@ -1,7 +1,7 @@
 """Decide whether a loop may begin with a float in place of a constant integer, as in `total = 0`, then `total += v`.
 
 It may if no path through an iteration uses the integer, or a variable that may still hold it, otherwise than in sums
-and products with floats of NumPy, and comparisons, and if no result of the loop may be that integer.
+and products with floats of NumPy, and comparisons. The code checks that no result of the loop is that integer.
 """
 
 from __future__ import annotations
@@ -28,8 +28,13 @@ from wengert.values.identity_set import Functions
 from wengert.values.specs import is_inexact
 
 
-def may_be_floats(integers: set[Link], tree: Fork, exhausted: PathEnd | None, may_run_never: bool) -> bool:
-    """Whether a loop computes the same from floats as from the integers that these links hold at first."""
+def integer_results(
+    integers: set[Link], tree: Fork, exhausted: PathEnd | None, may_run_never: bool
+) -> set[Link] | None:
+    """Return the results of a loop that may be one of the integers that these links hold at first.
+
+    Return None unless the loop computes all others from floats as from these integers.
+    """
     forks = [*forks_of(tree)]
     ends: list[Any] = [fork.end for fork in forks if fork.end is not None]
     held, held_later = _held(integers, ends)
@@ -37,7 +42,7 @@ def may_be_floats(integers: set[Link], tree: Fork, exhausted: PathEnd | None, ma
     if exhausted is not None:
         results |= {*exhausted.outputs} & (held if may_run_never else held_later)
     uses = [step for fork in forks for step in fork.steps if held.intersection(links_in((step.args, step.kwargs)))]
-    return not results and all([_takes_floats(step, held) for step in uses])
+    return results if all([_takes_floats(step, held) for step in uses]) else None
 
 
 def _held(integers: set[Link], ends: list[Any]) -> tuple[set[Link], set[Link]]:

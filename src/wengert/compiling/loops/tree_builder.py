@@ -29,7 +29,7 @@ from wengert.compiling.loops.branch_tree import (
     ends_of,
     link_order,
 )
-from wengert.compiling.loops.lifted_integers import may_be_floats
+from wengert.compiling.loops.lifted_integers import integer_results
 from wengert.compiling.loops.loop_iterations import Irregular, Iteration, Joining, RecordedRuns, UnconfirmedError
 from wengert.compiling.loops.periodicity import call_signature, constant_key, static_spec
 from wengert.tape.ops import Call, Constant, Op, Variable, sequence_like
@@ -65,16 +65,29 @@ class TreeBuilder(RecordedRuns):
         self.endings: list[tuple[PathEnd, list[Iteration]]] = []  # the ends that exit, with the last iterations
         self.stops = [-1] * len(self.cuts)
         self.results: list[list[Op | None]] = []
+        self.unlike: list[list[tuple[int, float]]] = [[] for _ in self.cuts]  # integers that results are not
 
     def check_integers(self, tree: Fork, exhausted: PathEnd | None) -> None:
-        """Raise Irregular if a float that was lifted from an integer may be used as only integers are."""
+        """Raise Irregular if a float that was lifted from an integer may be used, or was read, as only integers are.
+
+        A result is no such integer if it has another value than all of them.
+        """
         heads: list[Any] = [self.ops[k] for run in self.heads for k in run]
         lifted = {[*head.references()][k].op for head in heads for k in head.fn.integers}
         rows = [row for row in itertools.chain(*self.iterations) if lifted.intersection(row.variables)]
         links: set[Link] = {LoopVariable(k) for row in rows for k, op in enumerate(row.variables) if op in lifted}
         links |= {OuterValue(k) for k, ops in enumerate(self.outer_values) if lifted.intersection(ops)}
-        if links and not may_be_floats(links, tree, exhausted, self.number_link is not None):
-            raise Irregular(rows[0] if rows else self.iterations[0][0])
+        found = links and integer_results(links, tree, exhausted, self.number_link is not None)
+        odd = rows[0] if rows else self.iterations[0][0]
+        if found is None:
+            raise Irregular(odd)
+        integers = sorted({float(op.val) for op in lifted})
+        for end, lasts in self.endings if found else ():
+            unlike = [(k, n) for k, link in enumerate(end.outputs) if link in found for n in integers]
+            for run in [row.run for row in lasts]:
+                if any([self.results[run][k].val == n for k, n in unlike]):  # type: ignore[union-attr]
+                    raise Irregular(odd)
+                self.unlike[run] = unlike
 
     def loops(self) -> list[WhileLoop]:
         """Return the loop for each run."""
@@ -99,7 +112,8 @@ class TreeBuilder(RecordedRuns):
             lists = self.items[run], self.lists[run], self.number_link
             start = starts[0] + self.after_tests
             ending = next(end.ending for end, those in self.endings if rows[-1] in those), len(self.endings)
-            found.append(WhileLoop(tree, rows[0].variables, outer, start, *ends, exhausted, *lists, *ending))
+            ended = *ending, self.unlike[run]
+            found.append(WhileLoop(tree, rows[0].variables, outer, start, *ends, exhausted, *lists, *ended))
         return found
 
     def fork(self, rows: list[Iteration], to: Joining | None = None) -> Fork:
