@@ -42,7 +42,7 @@ def tree_edges(*given):
 
 @non_differentiable
 def share(weights, others):
-    """The part of an undirected edge that each weight has beside that of its other direction: the smaller one is taken."""
+    """The part that each weight has of an undirected edge, beside that of its other direction: the smaller is taken."""
     a, b = (np.where(np.isfinite(w) & (w != 0), w, np.inf) for w in (weights, others))
     return np.where(a < b, 1.0, np.where((a == b) & (a < np.inf), 0.5, 0.0))
 
