@@ -129,7 +129,7 @@ def resolve_function(f: types.FunctionType) -> Any:
 
 def resolve_without_context(f: types.FunctionType, by_rule: bool = True) -> Any:
     """Resolve a Python function under no context: to its recorder (`by_rule`) or its twin."""
-    code, known = f.__code__, _decisions.get(id(f))
+    code, known, recording = f.__code__, _decisions.get(id(f)), STATE.recording
     if code.co_filename in _ERROR_CONTEXT_FILES and kept_recording() is not None:
         _guard_fp_errors()
     if by_rule and known is not None and known[0] is code and known[1] == rules.version and known[2] == f.__module__:
@@ -140,21 +140,17 @@ def resolve_without_context(f: types.FunctionType, by_rule: bool = True) -> Any:
             gone: Any = partial(_decisions.pop, id(f))  # the dead reference becomes the default of `pop`
             _decisions[id(f)] = code, rules.version, f.__module__, decision, weakref.ref(f, gone)
     twin = decision.of(f)
-    if decision is INSTRUMENTED:  # this trace may have made it; the cache must not keep it alive
-        return _compiled_or(twin, f) if by_rule else twin
-    twin = _compiled_or(twin, f) if by_rule else twin
-    if f.__closure__ is None and STATE.recording is not None and STATE.recording.context is None:
+    if recording is None:
+        return twin
+    if by_rule and recording.callees is not None:
+        twin = recording.callees.caller(f, twin)
+    is_kept = decision is not INSTRUMENTED  # which this trace may have made: the cache would keep it alive
+    if is_kept and f.__closure__ is None and recording.context is None:
         twins[f] = twin
     return twin
 
 
 _PERMANENT = (SWAPPED_IN_PLACE, OWN_FUNCTION, ENTERED_COPY)
-
-
-def _compiled_or(twin: Any, f: types.FunctionType) -> Any:
-    """Return what calls compiled code of a function, if this recording may; else its twin."""
-    recording = STATE.recording
-    return twin if recording is None or recording.callees is None else recording.callees.caller(f, twin)
 
 
 _ERROR_CONTEXT_FILES = {lookup(t, "__enter__").__code__.co_filename for t in ERROR_CONTEXTS}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import os
 from collections.abc import Callable
 from typing import Any
@@ -79,7 +80,7 @@ class Primitive:
 
     def __init__(self, fn: Any, rule: Rule | None, kind: str = "call", name: str | None = None) -> None:
         self.fn = fn
-        self.fn_of_array = getattr(fn, "_implementation", fn) if type(fn) is type(np.sum) else fn  # without dispatch
+        self.fn_of_array = _on_one_array(fn) if type(fn) is type(np.sum) else fn
         self.rule = rule
         self.kind = kind
         self.step = None
@@ -278,6 +279,15 @@ class PartUpdate:
         self.bound, self.fn, self.name, self.rule = bound, bound.fn, bound.name, bound.rule
         self.reads_y, self.wanted = bound.reads_y, bound.wanted
         self.residual_kinds = ("shape", "static", *bound.residual_kinds)
+
+
+_REDUCING = {np.sum: np.add, np.prod: np.multiply, np.max: np.maximum, np.min: np.minimum}
+
+
+def _on_one_array(fn: Any) -> Callable[..., Any]:
+    """Return what a function of NumPy's calls for one plain array, without its dispatch to other classes."""
+    ufunc = _REDUCING.get(fn)
+    return getattr(fn, "_implementation", fn) if ufunc is None else functools.partial(ufunc.reduce, axis=None)
 
 
 def _first_step(y_bar: Any, entry: Any, table: Any) -> None:

@@ -25,7 +25,7 @@ from wengert.values.sites import Site
 from wengert.values.specs import COMPLEX, FLOATS, NUMERIC, SCALARS, spec
 from wengert.values.trees import is_container
 
-_ndarray = np.ndarray
+_ndarray, _float64 = np.ndarray, np.float64
 _NEW_NUMBERS = FLOATS | COMPLEX | {np.float32}  # of which an operator returns a new object
 
 
@@ -144,32 +144,19 @@ def record_two(
 
 def record_one(recording: Recording, primitive: Primitive, a: Any, i: int | None) -> Any:
     """`record_quick` for one argument."""
-    if recording.checks_fp_errors:
-        return record_quick(primitive, (a,), (i,))
-    if i is not None and type(a) in FLOATS and primitive.on_floats and not recording.inert:
-        try:
-            number = primitive.fn(a)
-        except Exception as error:
-            raised(recording, error, primitive.fn, (a,), {})
-            raise
-        if type(number) in FLOATS:
-            entry = primitive.scalar_bound((True,)), number, (i,), (a,), None, STATE.site
-            entries = recording.entries
-            slot = len(entries)
-            entries.append(entry)
-            SHADOW[id(number)] = slot
-            return number
     bound = primitive.pairs[0]
-    if bound is None or recording.inert or type(a) is not np.ndarray or i is None:
-        return record_quick(primitive, (a,), (i,))
+    if type(a) is not _ndarray or i is None or bound is None or recording.inert or recording.checks_fp_errors:
+        return _record_one_number(recording, primitive, a, i)
     try:
         value = primitive.fn_of_array(a)
     except Exception as error:
         raised(recording, error, primitive.fn, (a,), {})
         raise
-    kind = type(value)
-    whole = kind is _ndarray and value is not a and value.base is None and value.dtype.kind in "fc"
-    if not whole and kind is not np.float64:
+    kept = value
+    if type(value) is _ndarray and value is not a and value.base is None and value.dtype.kind in "fc":
+        if value.nbytes > WEAKLY_HELD_ABOVE and bound.reads_y != "value" and not recording.keeps_results:
+            kept = weak(value)
+    elif type(value) is not _float64:
         if is_container(value):
             check_result(recording, primitive, value, (a,))
         value = made_new([value], (a,), primitive)
@@ -177,16 +164,31 @@ def record_one(recording: Recording, primitive: Primitive, a: Any, i: int | None
     base = a.base
     if a.nbytes > WEAKLY_HELD_ABOVE or (base is not None and (type(base) is not _ndarray or base.base is not None)):
         a = _kept_array(recording, bound.residual_kinds[0], a)
-    kept = value
-    large = kind is _ndarray and value.nbytes > WEAKLY_HELD_ABOVE
-    if large and bound.reads_y != "value" and not recording.keeps_results:
-        kept = weak(value)
     entry = bound, kept, (i,), (a,), None, STATE.site
     entries = recording.entries
     slot = len(entries)
     entries.append(entry)
     SHADOW[id(value)] = slot
     return value
+
+
+def _record_one_number(recording: Recording, primitive: Primitive, a: Any, i: int | None) -> Any:
+    """`record_one` for a number, or for an array where the short path is closed."""
+    if i is None or type(a) not in FLOATS or not primitive.on_floats or recording.inert or recording.checks_fp_errors:
+        return record_quick(primitive, (a,), (i,))
+    try:
+        number = primitive.fn(a)
+    except Exception as error:
+        raised(recording, error, primitive.fn, (a,), {})
+        raise
+    if type(number) not in FLOATS:
+        return record_quick(primitive, (a,), (i,))
+    entry = primitive.scalar_bound((True,)), number, (i,), (a,), None, STATE.site
+    entries = recording.entries
+    slot = len(entries)
+    entries.append(entry)
+    SHADOW[id(number)] = slot
+    return number
 
 
 def _kept_array(recording: Recording, how: str, a: np.ndarray) -> Any:

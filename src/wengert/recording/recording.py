@@ -314,13 +314,13 @@ class silent:
         self.is_python = is_python
 
     def __enter__(self) -> None:
-        self.before = STATE.silenced, STATE.fast, STATE.recording
+        self.before = STATE.silenced, STATE.recording, STATE.fast
         if self.is_python:
-            STATE.recording = STATE.fast = None
-            STATE.silenced = self.before[2] or self.before[0]
+            STATE.fast = STATE.recording = None  # in this order: the hooks read `fast` alone
+            STATE.silenced = self.before[1] or self.before[0]
 
     def __exit__(self, *error: object) -> None:
-        STATE.silenced, STATE.fast, STATE.recording = self.before
+        STATE.silenced, STATE.recording, STATE.fast = self.before
 
 
 @functools.cache

@@ -34,6 +34,7 @@ from wengert.values.views import Lens, owner_of
 Seeds = list[tuple[int, Any]]
 
 DOUBLE = np.dtype(float)
+MADE_ANEW = 512  # bytes, up to which a new array for a sum costs less than to find out who has the buffer
 
 ENTERED = "It adds cotangents, including those that an outer derivative watches."
 
@@ -89,6 +90,9 @@ class Cotangents:
                 self.owned.add(slot)
         elif type(old) is not np.ndarray or type(x_bar) is not np.ndarray:
             self.table[slot] = old + x_bar
+        elif old.nbytes <= MADE_ANEW:
+            self.table[slot] = old + x_bar
+            self.owned.add(slot)
         elif (slot in self.owned or is_exclusive(self.table, slot, 1)) and _can_hold_sum(old, x_bar):
             np.add(old, x_bar, out=old)
             self.owned.add(slot)

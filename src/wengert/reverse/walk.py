@@ -68,13 +68,14 @@ def reverse(
     end = here.start - 1
     for slot, _ in seeds:
         end = max(end, slot)
-    if watching is not None or depth or SETTINGS.strategy == "pass through" or SETTINGS.debug_nans:
+    plain = SETTINGS.are_default
+    if watching is not None or depth or not (plain or _walks_plainly()):
         materialise(recording, here.start, end + 1, written_only=True)
         recording.depends(end, here)
         made = PassingCotangents(end + 1) if watching is None else PassingTracedCotangents(watching, recording)
         cotangents: Cotangents = choose_passed_slots(made, recording, here, seeds)
     else:
-        cotangents = _new_cotangents(recording, end, make)
+        cotangents = _new_cotangents(recording, end, make or (Cotangents if plain else EAGER[SETTINGS.add]))
     if recording.memory.has_outer_reads:
         note_outer_changes(map(recording.entries.__getitem__, range(here.start, end + 1)))
     cotangents.begin(seeds)
@@ -97,7 +98,7 @@ def reverse(
                 return cotangents
         recording.owed.pay(owed)
         if last < 0 or any(map(has_nan, cotangents.table[: last + 1])):
-            first, cotangents = cotangents, _new_cotangents(recording, end, make)
+            first, cotangents = cotangents, _new_cotangents(recording, end, make or EAGER[SETTINGS.add])
             go_on(first, cotangents)
             cotangents.begin(seeds)
             cotangents.owed, last = recording.owed, end
@@ -112,8 +113,13 @@ def reverse(
     return cotangents
 
 
-def _new_cotangents(recording: Recording, end: int, make: Callable[[int], Cotangents] | None) -> Cotangents:
-    cotangents = (make or EAGER[SETTINGS.add])(end + 1)
+def _walks_plainly() -> bool:
+    """Whether the settings of this thread let a walk add up all contributions before each step, unchecked."""
+    return SETTINGS.strategy != "pass through" and not SETTINGS.debug_nans
+
+
+def _new_cotangents(recording: Recording, end: int, make: Callable[[int], Cotangents]) -> Cotangents:
+    cotangents = make(end + 1)
     cotangents.entries = recording.entries
     return cotangents
 

@@ -430,8 +430,8 @@ def has_nan(value: Any) -> bool:
     if value is None:
         return False
     if type(value) is np.ndarray and value.dtype is _FLOAT64:
-        if value.size < FASTER_BY_MAXIMUM:
-            found = _dot(value, value)  # nan only if an element is: one pass, without an array of booleans
+        if value.size < FASTER_BY_MAXIMUM:  # nan only if an element is: one pass, without an array of booleans
+            found = value.dot(value) if value.ndim == 1 else _dot(value, value)
         else:
             found = np.maximum.reduce(value, axis=None)  # squares may be subnormal, which are twenty times as slow
         return bool(found != found)

@@ -94,7 +94,8 @@ def native_of(primitive: Primitive) -> Callable[..., Any]:
     return run
 
 
-_ONE = {*FLOATS, np.ndarray}
+_array_type = np.ndarray
+_ONE = {*FLOATS, _array_type}
 
 
 def _recorder(primitive: Primitive) -> Callable[..., Any]:
@@ -104,15 +105,13 @@ def _recorder(primitive: Primitive) -> Callable[..., Any]:
 
     def record(*args: Any, **kwargs: Any) -> Any:
         plain = not kwargs
-        if plain and len(args) == 1 and type(args[0]) in _ONE:
-            i, t = SHADOW.get(id(args[0])), type(args[0])
+        if plain and len(args) == 1 and type(a := args[0]) in _ONE:
+            i = SHADOW.get(id(a))
             if i is None:
-                if t in FLOATS:
-                    return fn(args[0])
-            elif t in FLOATS or np.ndarray in C_ONLY_TYPES:
-                recording = STATE.recording
-                if recording is not None and recording.context is None:
-                    return record_one(recording, primitive, args[0], i)
+                if type(a) is not _array_type:
+                    return fn(a)
+            elif (_array_type in C_ONLY_TYPES or type(a) is not _array_type) and (recording := STATE.fast) is not None:
+                return record_one(recording, primitive, a, i)
         if place < len(args) <= most and not any([name in kwargs for _, name in named]):
             kwargs |= {name: args[k] for k, name in named if k < len(args)}
             args, plain = args[:place], False
@@ -303,11 +302,12 @@ def _ufunc_recorder(primitive: Primitive) -> Callable[..., Any]:
 
     def record(*args: Any, **kwargs: Any) -> Any:
         if nin == 1 == len(args) and not kwargs:
-            i = SHADOW.get(id(args[0]))
-            if i is not None and type(args[0]) in NUMERIC and np.ndarray in C_ONLY_TYPES:
-                recording = STATE.recording
-                if recording is not None and recording.context is None:
-                    return record_one(recording, primitive, args[0], i)
+            a = args[0]
+            i = SHADOW.get(id(a))
+            if i is not None and type(a) in NUMERIC and _array_type in C_ONLY_TYPES:
+                recording = STATE.fast
+                if recording is not None:
+                    return record_one(recording, primitive, a, i)
         if kwargs or len(args) != nin:
             if len(args) > nin + nout:
                 return fn(*args, **kwargs)  # raises
