@@ -35,6 +35,10 @@ __all__ = [
 F = TypeVar("F", bound=Callable[..., Any])
 _DECORATORS = {"pullback": "vjp_rule"}
 """The decorator for a kind of rule, if it is not called like the kind."""
+_NAMED = (
+    types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, type, np.ufunc, type(np.sum),
+)  # fmt: skip
+"""Types of callables whose dotted names end with their own: to search all modules for the rest takes up to 1 ms."""
 
 
 def partials(
@@ -180,8 +184,8 @@ def non_differentiable(*targets: Callable[..., Any], registry: Registry = rules)
         return lambda f: non_differentiable(f, registry=registry)
     caller = sys._getframe(1)
     where = f"{caller.f_code.co_filename}:{caller.f_lineno}"
-    for f in targets:  # a function that is decorated is in no module yet: to search them all takes 1 ms
-        name = f.__name__ if isinstance(f, types.FunctionType) else callable_name(f).rpartition(".")[2]
+    for f in targets:
+        name = f.__name__ if isinstance(f, _NAMED) else callable_name(f).rpartition(".")[2]
         registry.add(Rule(name, (f,), "constant", None, where))
     return targets[0] if len(targets) == 1 else lambda f: f
 

@@ -11,7 +11,7 @@ import importlib.util
 import operator
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from wengert.hooks.classes import as_traced
@@ -19,32 +19,38 @@ from wengert.hooks.code_swap import instrumented, prepare
 from wengert.hooks.lookups import kept_recording
 from wengert.hooks.policy import Decision, decides_type, stand_in_call, stand_in_for
 from wengert.hooks.standins import plain
+from wengert.recording.recording import silent
 from wengert.values.frames import STANDARD
 
 COPIES: list[types.ModuleType] = []
 """The copies of standard modules without their C parts; their Python functions replace the C functions."""
 
 
-def _in_python(module: types.ModuleType, accelerator: str) -> types.ModuleType:
-    """Load a second copy of a standard module, without its C accelerator."""
-    name, held = module.__name__, sys.modules[accelerator]
-    made, loader = types.ModuleType(name), importlib.util.find_spec(name).loader  # type: ignore[union-attr]
-    sys.modules[accelerator] = None  # type: ignore[assignment]
-    try:
-        exec(_at_caller(loader.get_code(name)), vars(made))  # type: ignore[union-attr]
-    finally:
-        sys.modules[accelerator] = held
+@functools.cache
+def _in_python(name: str) -> types.ModuleType:
+    """Load a second copy of a standard module, without its C accelerator, when it is first needed."""
+    accelerator = f"_{name}"
+    made, held = types.ModuleType(name), sys.modules[accelerator]
+    with silent():
+        loader = importlib.util.find_spec(name).loader  # type: ignore[union-attr]
+        sys.modules[accelerator] = None  # type: ignore[assignment]
+        try:
+            exec(_at_caller(loader.get_code(name)), vars(made))  # type: ignore[union-attr]
+        finally:
+            sys.modules[accelerator] = held
     COPIES.append(made)
     return made
+
+
+def _written_in_python(module: types.ModuleType, native: Any) -> Callable[[], types.FunctionType]:
+    """Return what returns the Python version of a C function of a module."""
+    return lambda: getattr(_in_python(module.__name__), native.__name__)  # type: ignore[no-any-return]
 
 
 def _at_caller(code: types.CodeType) -> types.CodeType:
     """Return code whose line numbers are those of its caller."""
     consts = tuple([_at_caller(part) if type(part) is types.CodeType else part for part in code.co_consts])
     return code.replace(co_filename=STANDARD, co_consts=consts)
-
-
-OPERATOR = _in_python(operator, "_operator")
 
 
 @decides_type(operator.itemgetter, operator.attrgetter, operator.methodcaller)
@@ -57,8 +63,8 @@ def getter_in_python(f: Any) -> Any:
     made: Any = f.__reduce__()
     how, given = made[0], made[1]
     if not isinstance(how, type):  # a method caller with words
-        return as_traced(OPERATOR.methodcaller(*how.args, *given, **how.keywords))
-    return as_traced(getattr(OPERATOR, type(f).__name__)(*given))
+        return as_traced(_in_python("operator").methodcaller(*how.args, *given, **how.keywords))
+    return as_traced(getattr(_in_python("operator"), type(f).__name__)(*given))
 
 
 @decides_type(type(functools.cmp_to_key(operator.lt)))
@@ -71,7 +77,8 @@ def _order_in_python(f: Any) -> Any:
 
     Only the garbage collector can see its comparison function.
     """
-    return as_traced(_FUNCTOOLS_IN_PYTHON.cmp_to_key)(next(part for part in gc.get_referents(f) if part is not type(f)))
+    compare = next(part for part in gc.get_referents(f) if part is not type(f))
+    return as_traced(_in_python("functools").cmp_to_key)(compare)
 
 
 def _ordering(native: Any, text: Any) -> Any:
@@ -79,7 +86,7 @@ def _ordering(native: Any, text: Any) -> Any:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if "key" in kwargs or kept_recording() is not None:
-            return as_traced(text)(*args, **kwargs)
+            return as_traced(text())(*args, **kwargs)
         for a in args:
             prepare(type(a))
         return native(*args, **kwargs)
@@ -92,10 +99,11 @@ def _on_heap(native: Any, text: Any) -> Any:
 
     Like C, it takes only lists and bypasses methods of their class. It lets C raise where the Python version would not.
     """
-    move, taken = _ordering(native, text), text.__code__.co_argcount
+    move = _ordering(native, text)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if kwargs or len(args) != taken or not isinstance(args[0], list) or not list.__len__(args[0]):
+        fits = not kwargs and len(args) == text().__code__.co_argcount
+        if not fits or not isinstance(args[0], list) or not list.__len__(args[0]):
             return native(*args, **kwargs)  # it compares nothing
         if type(args[0]) is list or kept_recording() is None:
             return move(*args)
@@ -108,25 +116,23 @@ def _on_heap(native: Any, text: Any) -> Any:
     return call
 
 
-def _shared(module: types.ModuleType, text: types.ModuleType) -> Iterator[tuple[Any, Any]]:
-    """Yield the pairs of a C function of a module and its Python version."""
-    for name, f in vars(text).items():
-        native = getattr(module, name, None)
-        if type(f) is types.FunctionType and type(native) is types.BuiltinFunctionType:
-            yield native, f
+def _shared(module: types.ModuleType) -> Iterator[tuple[Any, Any]]:
+    """Yield the pairs of a C function of a module and what returns its Python version."""
+    for native in vars(module).values():
+        if type(native) is types.BuiltinFunctionType and native.__module__ == f"_{module.__name__}":
+            yield native, _written_in_python(module, native)
 
 
-def _stands_in(native: Any, text: Any, **options: bool) -> None:
-    stand_in_for(native, made=True, **options)(lambda _: instrumented(text))
+def _stands_in(native: Any, text: Callable[[], types.FunctionType], **options: bool) -> None:
+    stand_in_for(native, made=True, **options)(lambda _: instrumented(text()))
 
 
-_stands_in(collections._count_elements, plain.count_elements)  # type: ignore[attr-defined]
-_stands_in(operator.iconcat, plain.iconcat)
-_FUNCTOOLS_IN_PYTHON = _in_python(functools, "_functools")
-_stands_in(functools.cmp_to_key, _FUNCTOOLS_IN_PYTHON.cmp_to_key)
-for _native, _text in _shared(operator, OPERATOR):
+_stands_in(collections._count_elements, lambda: plain.count_elements)  # type: ignore[attr-defined]
+_stands_in(operator.iconcat, lambda: plain.iconcat)
+_stands_in(functools.cmp_to_key, _written_in_python(functools, functools.cmp_to_key))
+for _native, _text in _shared(operator):
     if _native not in (operator.index, operator.length_hint, operator.iconcat):  # the text does something else
         _stands_in(_native, _text, ruled=True)
-for _module, _accelerator, _moving in ((heapq, "_heapq", _on_heap), (bisect, "_bisect", _ordering)):
-    for _native, _text in _shared(_module, _in_python(_module, _accelerator)):
+for _module, _moving in ((heapq, _on_heap), (bisect, _ordering)):
+    for _native, _text in _shared(_module):
         stand_in_for(_native)(_moving(_native, _text))
