@@ -40,9 +40,14 @@ WALKED: dict[str, Callable[[Any], Any]] = {
     "independent of one": lambda x: x[0] ** 2 * x[2],
     "an inner derivative": lambda x: wg.grad(lambda t: np.sum(np.sin(t * x)))(x[0]),
     "an error state": lambda x: np.sum(_quotient(x)),
+    "copies": lambda x: np.sum(np.array(x * x, dtype=float) ** 2) * np.asarray(x)[0] * np.array(x[1] ** 2),
+    "stores": lambda x: np.sum(_stored(x) ** 2),
+    "stores in two axes": lambda x: np.sum(_stored_in_two_axes(x) ** 3),
+    "stores by a mask": lambda x: np.sum(_stored_by_mask(x) ** 3 * x),
+    "sums in parts": lambda x: np.sum(_summed_in_parts(x) ** 3),
 }
 NOT_WALKED: dict[str, Callable[[Any], Any]] = {
-    "stores": lambda x: np.sum(_stored(x) ** 2),
+    "overwritten numbers": lambda x: _overwritten(x),
     "linear": lambda x: np.sum(A @ x),
     "constant": lambda x: 1.0,
     "a root of zero": lambda x: np.sqrt(x[0] * 0.0) + x[1] ** 3,
@@ -60,6 +65,38 @@ def _stored(x: Any) -> Any:
     y[1:] = x
     y[0] = x[1] * y[2]
     return y
+
+
+def _stored_in_two_axes(x: Any) -> Any:
+    y = np.ones((3, 3)) * x[1]
+    y[0] = x * x
+    y[1, :2] = x[:2] * x[1:]
+    y[..., 2] = x[0] * x[2]
+    y[2, 1] = 0.5
+    y[1:, 0] = y[0, 1:]
+    return y
+
+
+def _stored_by_mask(x: Any) -> Any:
+    mask, y = np.array([True, False, True]), np.zeros(3)
+    y[mask] = x[mask] ** 2
+    y[~mask] = x[0] * x[1]
+    return y
+
+
+def _summed_in_parts(x: Any) -> Any:
+    y = np.ones(4)
+    y[1:] += x * x
+    y[:2] += x[1]
+    y[2] += y[3] * x[0]
+    return y
+
+
+def _overwritten(x: Any) -> Any:
+    y = np.exp(x)
+    total = np.sum(y * y)
+    y[0] = 0.0
+    return total + np.sum(y**3)
 
 
 def by_differences(f: Callable[[Any], Any], x: np.ndarray) -> np.ndarray:
@@ -137,7 +174,17 @@ def test_the_function_may_write_into_the_direction() -> None:
     np.testing.assert_allclose(wg.hvp(f, X, v), 6.0 * X * V)
 
 
-@pytest.mark.parametrize("name", ["powers", "stores"])
+def test_the_function_may_write_into_its_argument() -> None:
+    def f(x: Any) -> Any:
+        x[0] = x[1] * x[2]
+        return np.sum(x**3) * x[1]
+
+    expected = wg.hessian(lambda x: ((x[1] * x[2]) ** 3 + x[1] ** 3 + x[2] ** 3) * x[1])(X)
+    np.testing.assert_allclose(wg.hessian(f)(X.copy()), expected)
+    np.testing.assert_allclose(wg.hvp(f, X.copy(), V), expected @ V)
+
+
+@pytest.mark.parametrize("name", ["powers", "overwritten numbers"])
 def test_the_function_runs_once(name: str) -> None:
     runs = []
 

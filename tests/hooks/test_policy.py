@@ -203,6 +203,20 @@ def test_a_rule_goes_before_a_stand_in() -> None:
     assert wg.grad(lambda x: sorted([x, 1.0])[1])(2.0) == 1.0
 
 
+def test_a_rule_of_one_closure_is_seen_where_another_runs_the_same_code() -> None:
+    def times(k: float) -> Any:
+        return lambda x: k * x
+
+    def f(x: float) -> float:
+        first, second = times(2.0), times(3.0)
+        y = first(x) + second(x)
+        wg.rrule(second)(lambda x: (3.0 * x, lambda y_bar: 100.0 * y_bar))
+        return y + first(x) + second(x)
+
+    with wg.rules.scope():
+        assert wg.value_and_grad(f)(1.0) == (10.0, 2.0 + 3.0 + 2.0 + 100.0)
+
+
 def test_what_records_by_a_rule_goes_with_it() -> None:
     x = np.array([[1.0, 2.0], [3.0, 4.0]])
     with wg.rules.scope():

@@ -22,7 +22,8 @@ from wengert.reverse.moved_steps import bound_arguments, moved_parts
 from wengert.rulebook.moved_pullbacks import UnsupportedError
 from wengert.rulebook.pushforwards import plainly
 from wengert.values.cotangents import has_nan
-from wengert.values.functional import getfield
+from wengert.values.functional import getfield, setitem
+from wengert.values.keys import is_basic, key_parts, names_once
 from wengert.values.specs import FLOATS
 
 WALKED_CALLS, WALKED_NUMBERS, WALKED_COLUMNS = 400, 1 << 12, 64
@@ -83,7 +84,9 @@ def _products(
     memory, inputs, last = recording.memory, [SHADOW[id(x)] for x in xs], SHADOW.get(id(y))
     if last is None or type(y) not in FLOATS or last - min(inputs) > WALKED_CALLS:
         raise UnsuitedError
-    if memory.storages or memory.undo or memory.holds_objects or memory.has_outer_reads or recording.texts:
+    if memory.undo or memory.holds_objects or memory.has_outer_reads or recording.texts:
+        raise UnsuitedError
+    if any([recording.entries[slot][0] is not INPUT for slot in inputs]):  # type: ignore[index]
         raise UnsuitedError
     walk = _SecondWalk(recording, inputs, directions, size)
     try:
@@ -150,6 +153,8 @@ class _SecondWalk:
             return [(ins[0], y_bar, y_bar_dot)] if ins and ins[0] is not None else []
         if op.variant is None:
             return []
+        if op.fn is setitem:
+            return self._pulled_store(ins, args, y_bar, y_bar_dot)
         if (
             op.primitive.has_users_rule
             or op.fn is getfield
@@ -174,6 +179,27 @@ class _SecondWalk:
         if found is None:
             raise UnsuitedError
         return [(ins[k], x_bar, x_dot) for k, x_bar, x_dot in found]
+
+    def _pulled_store(self, ins: Any, args: Any, y_bar: Any, y_bar_dot: Any) -> list[tuple[int, Any, Any]]:
+        """Do `_pulled` for a store `array[key] = value`."""
+        (place, _, value_place), (_, key, value) = ins, args
+        if not (is_basic(key) or names_once(key)):
+            raise UnsuitedError
+        axes = () if self.size is None else (slice(None),)  # before those of the array
+        rest, part = _split(y_bar, (), key, value)
+        rest_dot, part_dot = (None, None) if y_bar_dot is None else _split(y_bar_dot, axes, key, value)
+        if np.shape(part) != np.shape(value):
+            raise UnsuitedError
+        found = [] if value_place is None else [(value_place, part, part_dot)]
+        return found if place is None else [*found, (place, rest, rest_dot)]
+
+
+def _split(y_bar: np.ndarray, axes: tuple[slice, ...], key: Any, value: Any) -> tuple[np.ndarray, Any]:
+    """Return ȳ of a store with zeros at the key, and the part of it for the value, which may be one number."""
+    key = (*axes, *key_parts(key))
+    rest, part = y_bar.copy(), y_bar[key]
+    rest[key] = 0.0
+    return rest, part if np.shape(value) else np.sum(part, axis=tuple(range(len(axes), np.ndim(part))))
 
 
 __all__ = ["WALKED_COLUMNS", "WALKED_NUMBERS", "UnsuitedError", "hessian_of_calls", "products_of_calls"]

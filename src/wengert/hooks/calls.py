@@ -27,7 +27,9 @@ from wengert.hooks.decide import (
 )
 from wengert.hooks.generated import bind_hooks
 from wengert.hooks.items import ERROR_CONTEXTS
+from wengert.hooks.lazy_instrumentation import is_lazy
 from wengert.hooks.lookups import kept_recording
+from wengert.hooks.policy import CALLABLES
 from wengert.hooks.standins import (  # noqa: F401 (they register their decisions)
     arrays,
     cached,
@@ -51,6 +53,7 @@ from wengert.recording.recording import STATE, OpenCounts
 from wengert.recording.session import SESSION
 from wengert.recording.trace_state import calling_on, clear_caches, twins
 from wengert.rulebook.registry import rules
+from wengert.values.codes import original
 from wengert.values.data_classes import READS
 from wengert.values.names import is_heap_type, lookup
 from wengert.values.sites import Site
@@ -134,6 +137,8 @@ def resolve_without_context(f: types.FunctionType, by_rule: bool = True) -> Any:
         _guard_fp_errors()
     if by_rule and known is not None and known[0] is code and known[1] == rules.version and known[2] == f.__module__:
         decision = known[3]
+    elif by_rule and original(code) is not None and rules.has_nothing_for(f) and not (f in CALLABLES or is_lazy(f)):
+        decision = INSTRUMENTED
     else:
         decision = decide(f, by_rule)
         if by_rule and any([decision is each for each in _PERMANENT]):

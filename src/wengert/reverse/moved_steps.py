@@ -69,7 +69,9 @@ def bound_arguments(
     rule = op.rule
     if op.outer_state is not None or op.of_subclass or op.fn is setitem or op.fn is getfield:
         return None, {}
-    if (rule.sequence is not None and not is_splat) or rule.analysis is None or rule.analysis.acts:
+    k = rule.sequence
+    is_one = is_splat or k is None or (k < len(args) and type(args[k]) is not list and type(args[k]) is not tuple)
+    if not is_one or rule.analysis is None or rule.analysis.acts:
         return None, {}
     primals, static = op.plan.bind(args, kwargs)
     rest = flat_slots(slots[len(primals) :])

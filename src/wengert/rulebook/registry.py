@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -225,6 +226,11 @@ class Registry:
             for f in targets:
                 self._put(self._standins, f, standin, "a stand-in")
             self._changed()
+
+    def has_nothing_for(self, f: types.FunctionType) -> bool:
+        """Whether no rule and no stand-in is declared for a function, and no rules wait to be loaded."""
+        is_loaded = self._plugins is None or self._plugins.done
+        return is_loaded and not (self._companions.are_due() or f in self._rules or f in self._standins)
 
     def standin_of(self, f: Any) -> Callable[..., Any] | None:
         """Return the stand-in of the function `f`, or None."""

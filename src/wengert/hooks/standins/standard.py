@@ -42,9 +42,9 @@ def _in_python(name: str) -> types.ModuleType:
     return made
 
 
-def _written_in_python(module: types.ModuleType, native: Any) -> Callable[[], types.FunctionType]:
+def _written_in_python(module: types.ModuleType, native: Any) -> Callable[[], Any]:
     """Return what returns the Python version of a C function of a module."""
-    return lambda: getattr(_in_python(module.__name__), native.__name__)  # type: ignore[no-any-return]
+    return lambda: getattr(_in_python(module.__name__), native.__name__)
 
 
 def _at_caller(code: types.CodeType) -> types.CodeType:
@@ -123,7 +123,7 @@ def _shared(module: types.ModuleType) -> Iterator[tuple[Any, Any]]:
             yield native, _written_in_python(module, native)
 
 
-def _stands_in(native: Any, text: Callable[[], types.FunctionType], **options: bool) -> None:
+def _stands_in(native: Any, text: Callable[[], Any], **options: bool) -> None:
     stand_in_for(native, made=True, **options)(lambda _: instrumented(text()))
 
 
