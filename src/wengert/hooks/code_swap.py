@@ -20,7 +20,7 @@ from wengert.hooks.lazy_instrumentation import SUSPENDED, is_lazy, lazy_code, ma
 from wengert.hooks.modules import MODULE_DECISIONS
 from wengert.recording.aliases import PASSING
 from wengert.recording.primitives import primitive_of
-from wengert.recording.reachability import nested
+from wengert.recording.pullback_reads import global_names_in
 from wengert.recording.recording import STATE, Recording, leave_array_fast_path, silent
 from wengert.recording.trace_state import exchange, note_born, prepared, replace
 from wengert.rewrite import rewriter_of
@@ -80,7 +80,7 @@ def swap_in(f: types.FunctionType, sees_result: bool = False) -> None:
 
 
 _names_by_code: dict[int, tuple[weakref.ref[types.CodeType], frozenset[str]]] = {}
-"""Map the id of a code object to the object and the names that it reads."""
+"""Map the id of a code object to the object and the globals that it reads."""
 
 
 def _prepare_named(f: types.FunctionType, code: types.CodeType) -> None:
@@ -88,8 +88,7 @@ def _prepare_named(f: types.FunctionType, code: types.CodeType) -> None:
     space, found = f.__globals__, _names_by_code.get(id(code))
     if found is None:
         forget: Any = functools.partial(_names_by_code.pop, id(code))  # the dead reference becomes the default of `pop`
-        names = frozenset([name for part in nested(code) for name in part.co_names])
-        found = _names_by_code[id(code)] = weakref.ref(code, forget), names
+        found = _names_by_code[id(code)] = weakref.ref(code, forget), global_names_in(code)
     for name in found[1]:
         value = space.get(name)
         if type(value) not in _INERT:
@@ -232,7 +231,11 @@ def prepare(t: type) -> bool:
     rules.load()
     todo, done = [t], {id(t): t}
     while todo:
-        for base in todo.pop().__mro__ or ():
+        kind = todo.pop()
+        for base in kind.__mro__ or ():
+            if base is not kind and (id(base) in done or id(base) in prepared):
+                continue
+            done[id(base)] = base
             if is_heap_type(base) and home_of(base).partition(".")[0] not in MODULE_DECISIONS:
                 for name, value in [("", base), *vars(base).items()]:
                     if type(value) in _INERT:
@@ -297,7 +300,7 @@ def _swap_in_function(f: types.FunctionType, sees_result: bool, lazily: bool = T
     if lazy is None:
         _swap_in_or_refuse(f, sees_result and not f.__code__.co_flags & SUSPENDED)
     else:
-        exchange(f, code_of(f), lazy)
+        exchange(f, f.__code__, lazy)
 
 
 _NOT_SWAPPED: Any = None, None, None, None
