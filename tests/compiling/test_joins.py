@@ -497,3 +497,23 @@ def test_a_generator_in_the_frame_of_an_earlier_loop_is_not_taken_for_it():
     compiled = wg.compile(takes_items_in_c, native=False)
     for x in (np.array([0.3, 1.0, -0.2]), np.array([-0.3, -1.0, 0.2])):
         assert compiled(x) == pytest.approx(takes_items_in_c(x), rel=1e-13)
+
+
+def scales_a_copy(x, w):
+    total = 0.0 * x[0]
+    for k in range(len(x)):
+        v = x.copy()
+        if x[k] > 0.0:
+            v = w[0] * v
+        v[0] = x[k] * w[1]
+        total = total + np.sum(v * v)
+    return total
+
+
+def test_a_copy_that_only_one_branch_replaces_is_not_written_into_the_argument():
+    rng, w = np.random.default_rng(8), np.array([0.7, 0.4])
+    compiled = wg.compile(scales_a_copy, native=False, strict=True)
+    for x in rng.normal(size=(4, 5)):
+        given = x.copy()
+        assert compiled(given, w) == pytest.approx(scales_a_copy(x, w), rel=1e-14)
+        np.testing.assert_array_equal(given, x)

@@ -261,6 +261,8 @@ def _shared_arguments(loop: Loop, memory: MemoryGroups, places: list[int]) -> tu
     """
     groups, carried = [memory.find(v.id) for v in loop.inputs], range(len(loop.steps), len(loop.steps) + loop.carried)
     given = [{k for k, group in enumerate(groups) if group == place} for place in places]
+    if loop.ending != "count":  # after no iteration the results are the arguments
+        given = [{k, *positions} if k in carried else positions for k, positions in enumerate(given, len(loop.steps))]
     count = -1
     while count < (count := sum(map(len, given))):
         for positions in given:
