@@ -165,9 +165,9 @@ def test_arguments_of_other_kinds_have_traces_of_their_own() -> None:
         assert traces(g) == min(k + 1, 6)
 
 
-def test_branches_have_traces_of_their_own() -> None:
-    g = wg.compile(wg.grad(lambda x: x * x if x > 0 else -x))
-    assert [g(2.0), g(-2.0), g(3.0), g(-3.0)] == [4.0, -1.0, 6.0, -1.0]
+def test_branches_whose_results_differ_in_shape_have_traces_of_their_own() -> None:
+    g = wg.compile(lambda x: np.array([x, x]) if x > 0 else np.array([-x]))
+    assert [np.sum(g(x)) for x in (2.0, -2.0, 3.0, -3.0)] == [4.0, 2.0, 6.0, 3.0]
     assert traces(g) == 2
 
 
@@ -448,12 +448,12 @@ def test_too_many_branches_name_the_line_of_the_branch() -> None:
         halved = ()
         while x > 1.0:
             x = x / 2.0
-            halved = (*halved, 0)
-        return x if halved else -x
+            halved = (*halved, x)
+        return halved
 
-    g = wg.compile(wg.grad(steps))
+    g = wg.compile(steps)
     with pytest.warns(wg.NotCompiledWarning, match=r"many traces; .*: .*test_compile.py:\d+ in .*steps: .*1.0 was"):
-        assert [g(2.0**k) for k in range(1, 15)] == [2.0**-k for k in range(1, 15)]
+        assert [len(g(2.0**k)) for k in range(1, 15)] == [*range(1, 15)]
 
 
 def test_the_trace_that_fitted_last_is_tried_first() -> None:

@@ -276,7 +276,7 @@ WAYS = [
     ("lst = [0.5, 0.7]", "sum(v for v in lst)", "lst[1] = 0.9", HIT),
     ("lst = [0.5, 0.7]", "lst[0]", "lst = [0.9, 0.9]", HIT),
     ("lst = [0.5, 0.7]", "np.array(lst)[0]", "lst[0] = 0.9", HIT),
-    ("lst = [0.5, 0.7]", "sorted(lst)[0]", "lst.reverse()", MISS),
+    ("lst = [0.5, 0.7]", "sorted(lst)[0]", "lst.reverse()", HIT),
     ("lst = [0.5, 1]", "lst[1]", "lst[1] = 2", MISS),
     ("lst = [[0.5], 1.0]", "lst[0][0]", "lst[0][0] = 0.7", HIT),
     ("lst = [np.ones(2)]", "np.sum(np.stack(lst))", "lst[0][0] = 0.7", HIT),

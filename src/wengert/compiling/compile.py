@@ -189,9 +189,10 @@ class CompiledFunction(Remade, Wrapper):
             if alone:
                 raise
             result = self.wrapped(*args, **kwargs)
-            if isinstance(error, SymbolicIntError):
+            may_help = self._learned.joins_less()
+            if isinstance(error, SymbolicIntError) and not may_help:
                 self._learn_from(error)
-            elif len(self._learned) == knew:
+            elif len(self._learned) == knew and not may_help:
                 self._give_up(f"tracing it raised {type(error).__name__}: {str(error).splitlines()[0]}")
             return result
         finally:
@@ -202,7 +203,7 @@ class CompiledFunction(Remade, Wrapper):
                 self._has_changed |= not has_learned  # it may have filled a cache of its own
                 if any([not entry.failing_guard(given) for entry in self._entries.get(key, ())]):
                     self._learned.waits = 0  # it did, and an earlier trace serves again
-            else:
+            elif not self._learned.joins_less():
                 self._give_up(str(found.reads.obstacle))
             return found.value
         result = found.value

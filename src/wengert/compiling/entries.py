@@ -19,7 +19,7 @@ from wengert.compiling.pipeline import LOWERING, OPTIMISING, Context, Pass
 from wengert.compiling.selections.whole_tapes import lengths_by_line
 from wengert.compiling.watched.guards import with_labels
 from wengert.compiling.watched.loop_heads import Heads
-from wengert.compiling.watched.marks import loops_ended_by_guards
+from wengert.compiling.watched.marks import Earlier, loops_ended_by_guards
 from wengert.compiling.watched.tracing import WatchedTrace
 from wengert.compiling.watched.watchable import has_readable_state, readable_state
 from wengert.errors import StaleTapeError, WengertError
@@ -67,7 +67,7 @@ class CompiledTrace:
     `code_key` run the same code, and differ only in the objects that their guards check. `traced` is the trace while
     the entry is being made; `history` has what is kept of the traces whose branches are in its loops, its own last, and
     `samples` the inputs of those whose calls it can make. With `frees_loops`, NoFreeLoopError is raised before the code
-    is optimised if no loop becomes free.
+    is optimised if no loop becomes free; with the `mark` of earlier traces, if nothing joins these.
     """
 
     def __init__(
@@ -77,6 +77,7 @@ class CompiledTrace:
         settings: CodeSettings,
         loops: bool = True,
         frees_loops: bool = False,
+        mark: Earlier | None = None,
     ) -> None:
         reads = traced.reads
         assert traced.tape is not None
@@ -92,6 +93,7 @@ class CompiledTrace:
             self.selection_sample = [op.val for op in inputs if not op.callee]
         context = Context(settings.exact, loops and not (reads.draws or reads.asks_time_again))
         check = [Pass("lifted loops", lambda tape, _: _check_frees_loops(tape, reads.heads))] * frees_loops
+        check += [Pass("joined paths", lambda tape, _: _check_joined(tape, mark))] * (mark is not None)
         self.tape = optimised_by([*LOWERING, *check, *OPTIMISING], traced.tape, context)
         self.loops = {site: head.description for site, head in heads.items()}
         self.parameters, self.inputs, self.labels = parameters, [*reads.inputs], reads.labels
@@ -238,6 +240,12 @@ class CompiledTrace:
 def _check_frees_loops(tape: Any, heads: Heads) -> Any:
     if not heads.frees_loops:
         raise NoFreeLoopError("no loop is free")
+    return tape
+
+
+def _check_joined(tape: Any, mark: Any) -> Any:
+    if not mark.joined:
+        raise NoFreeLoopError("the trace joins no earlier one")
     return tape
 
 

@@ -1,14 +1,23 @@
-"""Join traces of a function that took different branches in its loops: one entry makes the calls of all."""
+"""Join traces of a function that took different branches: one entry makes the calls of all."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from wengert.compiling.entries import CodeSettings, CompiledTrace
-from wengert.compiling.loops.earlier_traces import kept_trace, may_join, with_earlier
+from wengert.compiling.entries import CodeSettings, CompiledTrace, NoFreeLoopError
+from wengert.compiling.loops.earlier_traces import (
+    MOST_EARLIER,
+    Joint,
+    kept_trace,
+    may_join,
+    with_earlier,
+    with_earlier_paths,
+)
+from wengert.compiling.loops.while_loops import may_have_free_loops
 from wengert.errors import StaleTapeError
 from wengert.values.trees import leaves
 
@@ -23,9 +32,10 @@ def begin_history(entry: CompiledTrace) -> None:
 def likeliest(entry: CompiledTrace, others: Sequence[CompiledTrace]) -> CompiledTrace | None:
     """Return the entry that is likeliest to share loops with a new one: if possible, their loops ended alike.
 
-    Only states that were numbered together can be compared.
+    Only states that were numbered together can be compared. If an entry has taken as many traces as it may, there is
+    none: paths that hardly join would go on for long.
     """
-    if not entry.history:
+    if not entry.history or any([len(other.history) > MOST_EARLIER for other in others]):
         return None
     own = entry.history[-1]
     known = [other for other in others if other.history[-1].heads.forms is own.heads.forms]
@@ -34,15 +44,24 @@ def likeliest(entry: CompiledTrace, others: Sequence[CompiledTrace]) -> Compiled
 
 
 def joined(entry: CompiledTrace, other: CompiledTrace, settings: CodeSettings) -> CompiledTrace | None:
-    """Return an entry with the trace of one and the branches of both in its loops; None if they share no loop."""
+    """Return an entry with the trace of one and the branches of both; None if these join nowhere."""
     if not entry.history or not may_join(other.history, entry.traced):
         return None
-    joint = with_earlier(entry.traced, other.history)
-    made = CompiledTrace(joint.traced, entry.parameters, settings)
-    if not joint.mark.joined:
-        return None
-    made.compile()
-    made.history = [*other.history, *entry.history]
+    for join in (with_earlier_paths, *[with_earlier] * may_have_free_loops(entry.traced.tape)):
+        joint = join(entry.traced, other.history)
+        if joint is None:
+            continue
+        with suppress(NoFreeLoopError):
+            made = CompiledTrace(joint.traced, entry.parameters, settings, mark=joint.mark)
+            return _with_history(made.compile(), joint, other, entry)
+    return None
+
+
+def _with_history(made: CompiledTrace, joint: Joint, other: CompiledTrace, entry: CompiledTrace) -> CompiledTrace:
+    """Keep of the traces of two entries what later ones may use, in the entry that is made of them."""
+    paths = joint.mark.paths
+    kept = [each for k, each in enumerate(other.history) if paths is None or k in paths]
+    made.history = [*kept, *entry.history]
     pairs = zip(other.history, joint.samples, strict=True)
     made.samples = [(each, sample) for each, sample in pairs if _result_for(made, sample) is not None]
     made.samples.append((entry.history[-1], _inputs_of(made)))

@@ -6,20 +6,22 @@ Where paths through an iteration meet at a statement, they may join again.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from bytecode import Instr, Label
 
 from wengert.rewrite.liveness import grown_within, live_at, loop_at, predecessors, set_within, target_is_read
 from wengert.rewrite.loop_head import LoopHead
+from wengert.rewrite.statements import stack_depths, statements_in
+from wengert.rewrite.straight import straight_places, straight_statements
 
 
 def set_apart(items: list[Any], places: int) -> tuple[list[Any], dict[int, LoopHead]]:
     """Return a program's items, and the LoopHeads at their indices, except those of loops that change the stack.
 
-    Heads are at the labels of backward jumps, and at statements in loops where paths meet. A forward jump to a head
-    gets a label of its own, right in front of it. An iterator takes `places` stack slots.
+    Heads are at the labels of backward jumps, and at statements where paths meet. A forward jump to a head gets a label
+    of its own, right in front of it. An iterator takes `places` stack slots.
     """
     place = {item: k for k, item in enumerate(items) if isinstance(item, Label)}
     jumps: list[tuple[int, Any]] = [
@@ -28,15 +30,17 @@ def set_apart(items: list[Any], places: int) -> tuple[list[Any], dict[int, LoopH
     last = {jump.arg: k for k, jump in jumps if place[jump.arg] <= k and "NO_INTERRUPT" not in jump.name}
     added = _added_to(items, [(place[label], k, label) for label, k in last.items()], places)
     labels = {label for label in last if added.get(label) != [None]}
-    if not labels:
+    before = predecessors(items)
+    outside = straight_statements(items, before, [place[label] for label in last])
+    if not labels and not outside:
         return items, {}
     live, heads, fronts = live_at(items), dict[int, LoopHead](), {label: Label() for label in labels}
-    before = predecessors(items)
+    straight = straight_places(items, live, before, outside)
     loops = {place[label]: loop_at(before, place[label]) for label in labels}
     inmost = {k: head for head in sorted(loops, key=lambda head: -len(loops[head])) for k in loops[head]}
     meeting = dict[int, int]()
     for head, loop in loops.items():
-        statements = {*_statements(items, head, loop)}
+        statements = {*statements_in(items, stack_depths(items, head, loop), loop)}
         joining = [k for k in statements if inmost[k] == head < k and _joins_paths(before, statements, k)]
         meeting |= _last_passed(before, head, loop, joining)
     at_heads: dict[int, LoopHead] = {}
@@ -58,18 +62,10 @@ def set_apart(items: list[Any], places: int) -> tuple[list[Any], dict[int, LoopH
             )
         elif k in meeting:
             heads[len(made)] = at_heads[inmost[k]]._replace(place=k, since=meeting[k], live=live[k])
+        elif k in straight:
+            heads[len(made)] = straight[k]
         made.append(item)
     return made, heads
-
-
-def _statements(items: Sequence[Any], head: int, loop: set[int]) -> Iterator[int]:
-    """Yield the indices in a loop where a line begins, and the stack has its iterators alone."""
-    depths, line = _stack_depths(items, head, loop), None
-    for k in sorted(loop):
-        if isinstance(items[k], Instr):
-            before, line = line, items[k].location and items[k].location.lineno
-            if line != before and depths.get(k) == 0:
-                yield k
 
 
 def _joins_paths(before: Sequence[set[int]], statements: Collection[int], k: int) -> bool:
@@ -97,23 +93,6 @@ def _last_passed(before: Sequence[set[int]], head: int, loop: set[int], places: 
         for k in {*places} - reached - {place}:
             passed[k].append(place)
     return {k: max(found, key=lambda j: len(passed.get(j, ()))) for k, found in passed.items()}
-
-
-def _stack_depths(items: Sequence[Any], head: int, loop: set[int]) -> dict[int, int]:
-    """Return for the indices of a loop how many values are on the stack, above those at its head."""
-    place = {item: k for k, item in enumerate(items) if isinstance(item, Label)}
-    depths, todo = {head: 0}, [head]
-    while todo:
-        k = todo.pop()
-        item, after = items[k], {k + 1: depths[k]}
-        if isinstance(item, Instr):
-            after = {} if item.is_final() else {k + 1: depths[k] + item.stack_effect(jump=False)}
-            if isinstance(item.arg, Label):
-                after[place[item.arg]] = depths[k] + item.stack_effect(jump=True)
-        new = {at: depth for at, depth in after.items() if at in loop and at not in depths}
-        depths |= new
-        todo += new
-    return depths
 
 
 def _added_to(items: list[Any], loops: list[tuple[int, int, Label]], places: int) -> dict[Label, list[int | None]]:

@@ -43,8 +43,12 @@ def live_after(code: CodeType) -> tuple[list[int], list[frozenset[str]]]:
     items = [*running_table().read(code)]
     live = live_at(items)
     ends = [live[k + 1] for k, item in enumerate(items) if isinstance(item, Instr)]
-    offsets = [instr.offset for instr in dis.get_instructions(code) if instr.opname != "EXTENDED_ARG"]
-    return offsets, ends
+    return instruction_offsets(code), ends
+
+
+def instruction_offsets(code: CodeType) -> list[int]:
+    """Return the offsets of a code's instructions, without their extended arguments."""
+    return [instr.offset for instr in dis.get_instructions(code) if instr.opname != "EXTENDED_ARG"]
 
 
 def predecessors(items: Sequence[Any]) -> list[set[int]]:

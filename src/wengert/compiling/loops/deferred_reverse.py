@@ -51,7 +51,7 @@ def defer_reverse(
 ) -> Cotangents:
     """Run `reverse` now, and record it as one deferred Reverse op if possible."""
     end = max([slot for slot, _ in seeds], default=-1)
-    may_change = recording.reads.lengths is not None or _may_have_free_loop(recording, here, end)  # type: ignore[union-attr]
+    may_change = recording.reads.lengths is not None or _may_take_other_path(recording, here, end)  # type: ignore[union-attr]
     is_short = end - here.start < LEAST_ENTRIES and not may_change
     if is_short or depth != 1 or not _is_replayable(recording, here, end):
         return reverse(recording, here, seeds, depth, consume, watching)
@@ -79,13 +79,15 @@ def defer_reverse(
     return made
 
 
-def _may_have_free_loop(recording: Recording, here: Level, end: int) -> bool:
-    """Whether the heads on the level allow a loop to become free, see `while_loops.py`."""
+def _may_take_other_path(recording: Recording, here: Level, end: int) -> bool:
+    """Whether there is a test on the level, or a head that allows a loop to become free, see `while_loops.py`."""
     entries = recording.entries[here.start : end + 1]
-    tests: Any = [entry[0].fn for entry in entries if entry and entry[0].kind == "guard"]
-    heads = [fn for fn in tests if type(fn) is Head and fn.same]
-    has_tests = any([not isinstance(fn, Mark) for fn in tests])
-    return any([head.left is None or head.number for head in heads]) or (bool(heads) and has_tests)
+    guards: Any = [entry[0].fn for entry in entries if entry and entry[0].kind == "guard"]
+    return any([not isinstance(fn, Mark) or (type(fn) is Head and _is_free(fn)) for fn in guards])
+
+
+def _is_free(head: Head) -> bool:
+    return head.same and (head.left is None or head.number)
 
 
 def _is_replayable(recording: Recording, here: Level, end: int) -> bool:

@@ -47,7 +47,9 @@ def lower_derivatives(tape: Any, loops: bool = True) -> Any:
 
 def make_loops_free(tape: Any, loops: bool) -> Any:
     """Return the tape without heads; with `loops`, make free loops if possible."""
-    free = _try(with_free_loops, tape) if loops and may_have_free_loops(tape) else None
+    if not (loops and may_have_free_loops(tape)):
+        return without_heads(tape_with_ops(tape, [*tape]))  # later traces read the marks
+    free = _try(with_free_loops, tape)
     return without_heads(tape) if free is None else free
 
 

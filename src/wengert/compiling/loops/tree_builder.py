@@ -280,9 +280,9 @@ class TreeBuilder(RecordedRuns):
     def step(self, rows: list[Iteration]) -> PathStep:
         """Return the call that all iterations make next."""
         calls: list[Any] = [row.ops[row.at] for row in rows]
-        like = _step_signature(calls[-1])
+        like = self.signature(calls[-1])
         for row, call in zip(rows, calls, strict=True):
-            if _step_signature(call) != like or like is None:
+            if self.signature(call) != like or like is None:
                 raise Irregular(row)
         args = self.tree(rows, [call.args for call in calls])
         kwargs = self.tree(rows, [call.kwargs for call in calls])
@@ -293,6 +293,12 @@ class TreeBuilder(RecordedRuns):
             row.at += 1
         self.count += 1
         return step
+
+    def signature(self, op: Any) -> Any:
+        """Return the signature of a call; that of a test without its outcome."""
+        if not op.guard:
+            return call_signature(op)
+        return "test", call_signature(Call(op.fn, op.args, op.kwargs))
 
     def are_alike(self, variables: list[Link]) -> bool:
         """Whether loop variables are equal after each iteration."""
@@ -374,13 +380,6 @@ class TreeBuilder(RecordedRuns):
 
 
 _BOUNDS = ("start", "stop", "step")
-
-
-def _step_signature(op: Any) -> Any:
-    """Return the signature of a call; that of a test without its outcome."""
-    if not op.guard:
-        return call_signature(op)
-    return "test", call_signature(Call(op.fn, op.args, op.kwargs))
 
 
 def _same_constant(a: Any, b: Any) -> bool:

@@ -21,8 +21,9 @@ from wengert.compiling.loops.branching_loops import BranchingLoop
 from wengert.compiling.loops.constant_inputs import inline_constants
 from wengert.compiling.loops.loop_finder import find_while_loops, never_runs
 from wengert.compiling.loops.periodicity import static_spec
+from wengert.compiling.loops.straight_code import join_paths
 from wengert.compiling.tape_rewriter import TapeRewriter, inputs_first, tape_with_ops
-from wengert.compiling.watched.marks import Earlier, Head, Mark
+from wengert.compiling.watched.marks import Earlier, Ending, Head, Mark
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Constant, Op, Variable, with_variables
 from wengert.values import functional
@@ -50,9 +51,10 @@ def _is_mark_of_trace(op: Op) -> bool:
 
 
 def may_have_free_loops(tape: Any) -> bool:
-    """Whether a loop on the tape may run a different number of times in another call."""
+    """Whether in another call a loop on the tape may run a different number of times, or straight code may fork."""
     ops = list(tape)
-    return any([_has_open_count(ops, heads) for heads in _loops_on(ops)])
+    has_paths = any([isinstance(op, Call) and type(op.fn) is Ending for op in ops])
+    return has_paths or any([_has_open_count(ops, heads) for heads in _loops_on(ops)])
 
 
 def _has_open_count(ops: Sequence[Any], heads: list[int]) -> bool:
@@ -89,6 +91,7 @@ def with_free_loops(tape: Any, constants: Iterable[int] = ()) -> Any:
         held = {v.op for op in outer_heads for v in op.references()}
         ops, result = _insert_loops(ops, _found_loops(ops, loops, result, fixed, held), result)
         ops = [op for op in ops if not (is_mark(op) and op.fn.loop in done)]  # type: ignore[attr-defined]
+    ops, result = join_paths(ops, result, fixed)
     earlier, made = {*_of_earlier(ops)}, TapeRewriter(tape)
     for op in inputs_first([op for op in ops if op not in earlier and not is_mark(op)]):
         made.push(op)

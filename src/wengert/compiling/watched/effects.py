@@ -57,6 +57,8 @@ class Learned:
         self.selects = False  # whether the number of items that a mask chooses has changed
         self.measures = True  # whether the tape then computes the lengths of such selections
         self.waits = 0  # how many traces have filled a cache of the function
+        self.may_join = True  # whether paths outside of loops may join
+        self.lifts_floats = False  # whether the tape has computed constant floats for that
 
     def note_changes(self, integers: set[str]) -> None:
         """Note the integers that have another value than in an earlier trace; those that changed twice are inputs."""
@@ -94,6 +96,12 @@ class Learned:
             self.measures = False
             return True
         did, self.reads_tables, self.may_read_tables = self.reads_tables, False, False
+        return did
+
+    def joins_less(self) -> bool:
+        """Have no paths outside of loops join from now on; return False if no trace has been changed for that."""
+        did, self.lifts_floats = self.lifts_floats, False
+        self.may_join &= not did
         return did
 
     def waits_for_cache(self) -> None:

@@ -27,6 +27,7 @@ from wengert.recording.identity import given
 from wengert.recording.recording import STATE, users_line
 from wengert.recording.slots import holds_traced
 from wengert.rewrite.loop_head import LoopHead
+from wengert.rewrite.straight import STRAIGHT
 from wengert.values.codes import original
 from wengert.values.frames import ENGINE
 from wengert.values.names import lookup
@@ -108,10 +109,11 @@ def _watch_loop_head(head: LoopHead, *iterator_and_site: Any) -> None:
 
 
 def _watch_statement(head: LoopHead, site: Site | None) -> None:
-    """Note that a statement begins in a loop."""
+    """Note that a statement begins where paths meet."""
     reads = reads_here()
     if reads is not None and reads.recording is STATE.recording:
-        reads.heads.begin_statement(sys._getframe(1), head, site)
+        heads = reads.heads.straight if head.number == STRAIGHT else reads.heads
+        heads.begin_statement(sys._getframe(1), head, site)
 
 
 def _watch_touched(value: Any, site: Site | None) -> Any:

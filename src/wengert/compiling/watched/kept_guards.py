@@ -47,10 +47,10 @@ def copied(reads: T) -> T:
 def absorb(reads: Guards, kept: KeptGuards) -> list[str]:
     """Add the guards and inputs of another trace of the function; return the accessors of its inputs here."""
     names = {name: reads.pin(pin, label) for name, (pin, label) in kept.pins.items()}
-    known = {_renamed(accessor, {}): accessor for accessor in reads.inputs}
+    known = {renamed(accessor, {}): accessor for accessor in reads.inputs}
     accessors = []
     for accessor, outer in kept.inputs.items():
-        accessors.append(known.get(_renamed(accessor, names), _renamed(accessor, names)))
+        accessors.append(known.get(renamed(accessor, names), renamed(accessor, names)))
         reads.inputs.setdefault(accessors[-1], outer)
     places = {accessor: f"i{k}" for k, accessor in enumerate(reads.inputs)}
     names |= {f"i{k}": places[accessor] for k, accessor in enumerate(accessors)}
@@ -62,11 +62,11 @@ def absorb(reads: Guards, kept: KeptGuards) -> list[str]:
 
 def _new_guards(known: Iterable[str], guards: Iterable[str], names: Mapping[str, str]) -> dict[str, None]:
     """Return the guards with other names that are not among the known ones."""
-    forms = {_renamed(text, {}) for text in known}
-    return dict.fromkeys([text for old in guards if (text := _renamed(old, names)) not in forms])
+    forms = {renamed(text, {}) for text in known}
+    return dict.fromkeys([text for old in guards if (text := renamed(old, names)) not in forms])
 
 
-def _renamed(text: str, names: Mapping[str, str]) -> str:
+def renamed(text: str, names: Mapping[str, str]) -> str:
     """Return an expression with other names, in the form that Python writes."""
     tree = ast.parse(text, mode="eval")
     for node in ast.walk(tree):

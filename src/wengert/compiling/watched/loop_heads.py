@@ -48,6 +48,7 @@ from wengert.compiling.watched.marks import Head, Join, LoopRun, LoopState, Mark
 from wengert.compiling.watched.records import ItemIndex
 from wengert.compiling.watched.retyped_floats import RetypedFloats, keeps_float
 from wengert.compiling.watched.separate_numbers import separate
+from wengert.compiling.watched.straight_joins import StraightJoins
 from wengert.compiling.watched.symbolic_ints import float_of, lift_constant, record_integer_call, refuse_counter
 from wengert.compiling.watched.symbolic_iterators import (
     SYMBOLIC_ITERATORS,
@@ -111,6 +112,7 @@ class Heads:
         self.records: dict[int, Any] = {}  # by the ids of their stand-ins
         self.lists: Any = FilledLists(self)
         self.lookups: Any = CounterLookups(self)
+        self.straight: Any = StraightJoins(self)
         self.indexed: dict[int, Any] = {}  # lists that loops append to and index by counters, by id, with the loop
         self.lifted_slots: dict[Any, LoopKey] = {}  # the loops whose counters begin in these slots
         self.counters: list[Any] = []  # kept alive here: the shadow table keeps only ids
@@ -233,7 +235,7 @@ class Heads:
     def let_go(self) -> None:
         """Keep only what is asked of heads when the trace has ended."""
         self.reads = None
-        self.lists = self.lookups = None
+        self.lists = self.lookups = self.straight = None
         self.loops, self.constants, self.liftable, self.filled = {}, {}, {}, {}
         self.counters, self.tables, self.readers, self.records, self.indexed = [], [], {}, {}, {}
 

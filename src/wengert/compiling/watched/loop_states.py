@@ -62,7 +62,7 @@ def is_compared_by_value(thing: Any) -> bool:
     )
 
 
-_FORMS_OF_FLOATS: dict[Any, Any] = {t: (t, static_spec(t(0.0))) for t in (float, np.float64)}
+FORMS_OF_FLOATS: dict[Any, Any] = {t: (t, static_spec(t(0.0))) for t in (float, np.float64)}
 _SINGLETONS = {bool, type(None), type(...), type(NotImplemented)}
 _PLAIN_VALUES = {float, complex, range, slice, tuple}
 
@@ -250,14 +250,14 @@ class StateWalk:
 
     def floats(self, items: Collection[Any]) -> Iterator[Any] | None:
         """Return the forms of traced floats that none retypes, found at once; None if other things are among them."""
-        if not _FORMS_OF_FLOATS.keys() >= {*map(type, items)}:
+        if not FORMS_OF_FLOATS.keys() >= {*map(type, items)}:
             return None
         slots = [*map(SHADOW.get, map(id, items))]
         if None in slots or not self.heads.retyped.keys().isdisjoint(slots):
             return None
         self.heads.seen += len(items)
         self.slots += slots  # type: ignore[arg-type]
-        return map(_FORMS_OF_FLOATS.__getitem__, map(type, items))
+        return map(FORMS_OF_FLOATS.__getitem__, map(type, items))
 
     def memory(self, array: np.ndarray) -> tuple[Any, ...]:
         """Describe the memory of an array: its owner, offset, strides and whether it is writeable."""

@@ -74,10 +74,14 @@ class Mark:
 
 
 class Earlier(Mark):
-    """The mark before the calls of earlier traces, and after each trace's; `joined`: a loop has iterations of these."""
+    """The mark before the calls of earlier traces, and after each trace's.
+
+    `joined`: a loop has iterations of these, or their straight code is joined; `paths` are the numbers of those traces.
+    """
 
     def __init__(self) -> None:
         self.joined = False
+        self.paths: Any = None
 
 
 class Join(Mark):
@@ -88,6 +92,25 @@ class Join(Mark):
 
     def __init__(self, loop: LoopRun, place: int, form: int) -> None:
         self.loop, self.key = loop, (place, form)
+
+
+class StraightJoin(Join):
+    """A mark at the beginning of a statement outside of loops, where paths through straight code may join."""
+
+    def __init__(self, loop: LoopRun, place: Any, form: int, heads: Any) -> None:
+        self.loop, self.key = loop, (place, form)
+        self.levels, self.heads = heads.reads.recording.levels[1:], heads
+
+    @property
+    def may_join(self) -> bool:
+        """Whether each open derivative ran backward over the straight code once, and nothing else tells paths apart."""
+        return not self.heads.compares_identity and all(
+            [self.heads.reversed_levels.count(level) == 1 for level in self.levels]
+        )
+
+
+class Ending(Mark):
+    """The mark where the straight code of a trace ends; its arguments are the values that are read later."""
 
 
 class Head(Mark):
