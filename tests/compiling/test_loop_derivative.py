@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from loop_sources import loop_arguments, loop_function
+from scipy.linalg import lu_factor, lu_solve
 
 import wengert as wg
 from wengert.compiling.loops import deferred_reverse, loop_derivative, lowering
@@ -114,6 +115,17 @@ def parts_of_a_result(x: np.ndarray) -> Any:
     return s
 
 
+def integers_among_parts(x: np.ndarray) -> Any:
+    """The pivots of the factors, which depend on x, but have no cotangent; a guard reads them."""
+    s, m = 0.0, np.array([[0.1, 2.0, 0.3], [1.0, 0.1, 0.7], [0.2, 0.4, 0.9]])
+    for k in range(40):
+        found = lu_factor(m + np.diag(x) * np.sin(k))
+        y = lu_solve(found, x)
+        y = y + lu_solve(found, np.tanh(y) - s)
+        s = 0.5 * s + np.sum(np.tanh(y))
+    return s
+
+
 KNOTS = np.linspace(0.0, 1.0, 9)
 
 
@@ -167,7 +179,7 @@ def masked_in_layers(x: np.ndarray) -> Any:
 
 ONE_LEVEL = [
     item_of_an_argument, recurrence, adds_to_items, shift_register, matrix_power, last_value, parts_of_a_result,
-    moving_index, written_at_an_index,
+    integers_among_parts, moving_index, written_at_an_index,
 ]  # fmt: skip
 CASES = [*ONE_LEVEL, loop_in_a_loop, table, stores_at_many, spreads_a_row, masked_in_layers]
 

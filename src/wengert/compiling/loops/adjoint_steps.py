@@ -133,29 +133,30 @@ class Segment:
         read: list[Any] = [op for op in within if op not in inside and not isinstance(op, Constant)]
         self.constants: list[Any] = [op for op in within if isinstance(op, Constant)]
         self.ints = [op for op in read if type(op.val) is int]
-        self.masks = [op for op in read if isinstance(op.val, np.ndarray) and op.val.dtype == bool]
+        self.exact = [op for op in read if isinstance(op.val, np.ndarray) and _is_exact_as_floats(op.val.dtype)]
         numbers = [op for op in read if is_inexact(op.val)]
-        if len(numbers) + len(self.ints) + len(self.masks) < len(read):
+        if len(numbers) + len(self.ints) + len(self.exact) < len(read):
             raise UnsupportedLoopError("a value that is not a number is read in a loop")
         if any(map(returns_parts, outside)):
             raise UnsupportedLoopError("a result in parts is read in a loop")
         self.wanted = [op for op in numbers if op in region.dependent]
         self.inputs = [*self.wanted, *[op for op in numbers if op not in region.dependent]]
         values = [op.val.copy("K") if isinstance(op.val, np.ndarray) else op.val * 1.0 for op in self.inputs]
-        values += [float(op.val) for op in self.ints] + [op.val.astype(float) for op in self.masks]
+        values += [float(op.val) for op in self.ints] + [op.val.astype(float) for op in self.exact]
         # cotangents that are neither zero nor infinite, which a pullback might ask
         seeds = [np.ones_like(op.val) if isinstance(op.val, np.ndarray) else type(op.val)(1.0) for op in self.outputs]
         self.split(region.traces.trace(self.tape(), len(self.wanted), values, seeds))
 
     def tape(self) -> Tape:
-        """Return the calls as a tape of their own; there, integers that a loop counts and bools are floats."""
+        """Return the calls as a tape of their own; its inputs for integers that a loop counts, and for arrays of
+        integers and bools, are floats."""
         tape, new = Tape(), dict[Any, Any]()
         for op in self.constants:
             new[op] = tape.push(op.copy()) if isinstance(op.val, np.ndarray) else op.val
         for op in (*self.inputs, *self.ints):
             new[op] = tape.push(Input(float(op.val) if type(op.val) is int else op.val))
-        for op in self.masks:
-            new[op] = tape.push(mkcall(np.not_equal, tape.push(Input(op.val.astype(float))), 0.0))
+        for op in self.exact:
+            new[op] = tape.push(mkcall(np.ndarray.astype, tape.push(Input(op.val.astype(float))), op.val.dtype))
         counted = {*self.ints}
         for op in self.ops:
             if not counted.isdisjoint([v.op for v in op.references()]) and not _takes_float(op):
@@ -187,12 +188,14 @@ class Segment:
 
     def run_forward(self, code: BodyCode, new: Environment) -> None:
         floats = [code.push(Call(float, [new[op]], val=float(op.val))) for op in self.ints]
-        floats += [code.call(np.ndarray.astype, new[op], np.float64) for op in self.masks]
+        floats += [code.call(np.ndarray.astype, new[op], np.float64) for op in self.exact]
         values = [*[new[op] for op in self.inputs], *floats]
         moved = self.moved = dict(zip(self.given, values, strict=True))
         for op in self.early:
             moved[op] = code.copy_of(op, lambda v: moved[v.op])
         outputs, others = self.results
+        arrays = {id(op.val): Variable(op) for op in self.early if type(op.val) is np.ndarray}
+        others = [v if isinstance(v, Variable) else arrays.get(id(v)) for v in others]  # a level returns integers bare
         if not all([isinstance(v, Variable) for v in others]):
             raise UnsupportedLoopError("a value without derivative became a constant")
         for op, v in (*zip(self.outputs, outputs, strict=True), *zip(self.others, others, strict=True)):
@@ -240,6 +243,11 @@ def _calls_key(tape: Tape) -> Iterator[Any]:
             yield static_spec(op.val), getattr(op.val, "strides", None), op.site
         if isinstance(op, Call):
             yield equality_key((op.fn, *substituted(op, lambda v: (Variable, numbers[v.op]))[1:]))
+
+
+def _is_exact_as_floats(dtype: np.dtype[Any]) -> bool:
+    """Whether floats represent all values of a type: bools, and the small integers that LAPACK has for pivots."""
+    return dtype.kind in "biu" and dtype.itemsize <= 4
 
 
 def returns_parts(op: Op) -> bool:

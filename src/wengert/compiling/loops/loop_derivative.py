@@ -57,6 +57,7 @@ class _Region:
         self.traces = traces
         self.dependent = dependents(ops, active).intersection([*active, *_useful(ops, results)])
         self.readers = Counter([v.op for v in (*references([*results]), *[v for op in ops for v in op.references()])])
+        ops = _parts_first(ops)
         self.copied: set[Any] = set()  # arrays without a derivative that several steps read
         while more := self.plan(ops):
             self.copied |= more
@@ -75,7 +76,8 @@ class _Region:
             if make is Segment:
                 within = Counter([v.op for op in of for v in op.references()])
                 arrays = [op for op in of if isinstance(op.val, np.ndarray) and not is_inexact(op.val)]
-                found.update([op for op in arrays if self.readers[op] > within[op]])
+                read = [op for op in arrays if self.readers[op] > within[op] and op.fn is not functional.getfield]
+                found.update(read)
         return found
 
     def add(self, op: Any) -> None:
@@ -125,6 +127,17 @@ class _Region:
         """Write the steps backward: from the cotangents of results to those of inputs."""
         for step in reversed(self.steps):
             step.run_backward(code, cotangents, get)
+
+
+def _parts_first(ops: Sequence[Op]) -> list[Any]:
+    """Return the ops in an order in which the parts of a result in parts follow it: a segment ends at a guard."""
+    place = {op: k for k, op in enumerate(ops)}
+
+    def when(op: Any) -> int:
+        is_part = getattr(op, "fn", None) is functional.getfield and isinstance(op.args[0], Variable)
+        return place.get(op.args[0].op, place[op]) if is_part else place[op]
+
+    return sorted(ops, key=when)
 
 
 def _useful(ops: Sequence[Op], results: Sequence[Any]) -> set[Any]:

@@ -33,7 +33,7 @@ from wengert.tape.loops import Loop
 from wengert.tape.needed import only_computes
 from wengert.tape.ops import Call, value_of
 
-SHARED_TYPES = (np.float64, np.bool_, np.int64, np.complex128)
+SHARED_TYPES = (np.float64, np.bool_, np.int64, np.int32, np.complex128)
 CALLS_PER_CALLOUT = 5  # in the body of a loop; with fewer, NumPy runs the loop as fast
 
 
