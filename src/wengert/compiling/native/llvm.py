@@ -16,7 +16,15 @@ from typing import Any
 
 from llvmlite import ir
 
-from wengert.compiling.native.python_calls import C_INT, FLOAT, INT, call_native, has_raised, place_of_result
+from wengert.compiling.native.python_calls import (
+    C_INT,
+    FLOAT,
+    INT,
+    call_native,
+    has_raised,
+    leave_unoptimised,
+    place_of_result,
+)
 
 BOOL = ir.IntType(1)
 INTRINSICS = ("floor", "ceil", "trunc", "rint", "copysign", "sqrt", "exp", "log", "log10", "sin", "cos", "pow")
@@ -31,6 +39,10 @@ MOST_VALUES = 8
 """The most results that a function returns as values; LLVM would write all of them at each of its returns."""
 
 
+MOST_STRAIGHT_LINES, PER_LINE_IN_LOOPS = 1500, 20
+"""Lines outside of loops, and their ratio to those in loops, above which LLVM does not optimise the code."""
+
+
 class SourceModule:
     """The functions that a source defines: each is added to a module of LLVM at its first call."""
 
@@ -38,6 +50,7 @@ class SourceModule:
         self.module, self.digest = module, hashlib.sha256(source.encode()).hexdigest()[:24]
         self.definitions: dict[str, Any] = {each.name: each for each in ast.parse(source).body}  # type: ignore[attr-defined]
         self.made: dict[Any, Any] = {}
+        self.is_straight = is_long_and_straight(source)
 
     def function(self, name: str, kinds: Sequence[Any]) -> Any:
         """Return a function of the source for parameters of these types."""
@@ -60,6 +73,12 @@ class SourceModule:
                 found.attributes.add(attribute)
         return found
 
+    def named_struct(self, name: str, elements: Sequence[Any]) -> Any:
+        """Return a struct type with a name: the text of the module repeats the name, and not all elements."""
+        made = self.module.context.get_identified_type(self.module.get_unique_name(name))
+        made.set_body(*elements)
+        return made
+
     def not_unrolled(self) -> Any:
         """Return metadata by which LLVM does not unroll a loop; each loop has its own, which refers to itself."""
         option = self.module.add_metadata([ir.MetaDataString(self.module, "llvm.loop.unroll.disable")])
@@ -76,7 +95,8 @@ class _Function(ast.NodeVisitor):
         self.flags = ("contract",) if definition.name.startswith("fast_") else ()
         result, results = _result_type(definition), None
         if isinstance(result, ir.LiteralStructType) and len(result.elements) > MOST_VALUES:
-            result, results = result.elements[0], ir.LiteralStructType(result.elements[1:])
+            first, *others = result.elements
+            result, results = first, module.named_struct(f"results_of_{definition.name}", others)
             kinds = [*kinds, results.as_pointer()]
         typed = ir.FunctionType(result, kinds)
         name = module.module.get_unique_name(f"{definition.name}_{module.digest}")
@@ -88,6 +108,8 @@ class _Function(ast.NodeVisitor):
             self.function.attributes.add("alwaysinline")
         elif definition.name.startswith("part"):
             self.function.attributes.add("noinline")
+        elif module.is_straight:
+            leave_unoptimised(self.function)
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
         assigned = (n.id for n in ast.walk(definition) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
         self.counts = Counter(assigned)
@@ -468,6 +490,18 @@ def _in_nest(counter: str) -> bool:
 
 def _contains_loop(node: ast.For) -> bool:
     return any([isinstance(n, (ast.For, ast.While)) for each in node.body for n in ast.walk(each)])
+
+
+def is_long_and_straight(source: str) -> bool:
+    """Whether a source runs many lines once: to optimise them takes many seconds, and saves a few microseconds."""
+    functions = [each for each in ast.parse(source).body if isinstance(each, ast.FunctionDef)]
+    in_loops = sum([_lines(each) for f in functions for each in f.body if isinstance(each, (ast.For, ast.While))])
+    straight = sum(map(_lines, functions)) - in_loops
+    return straight > max(MOST_STRAIGHT_LINES, PER_LINE_IN_LOOPS * in_loops)
+
+
+def _lines(node: ast.stmt) -> int:
+    return (node.end_lineno or 0) - node.lineno
 
 
 def _result_type(definition: ast.FunctionDef) -> Any:

@@ -35,9 +35,11 @@ def to_machine_code(
 
 def object_code(source: str, name: str, kinds: Sequence[str], unlocked: bool) -> bytes:
     """Return the machine code of a function of a source."""
-    machine, module = target_machine(), ir.Module("native")
+    module = ir.Module("native", ir.Context())
+    sources = SourceModule(module, source)
+    machine = target_machine(0 if sources.is_straight else SPEED)
     module.triple, module.data_layout = llvm.get_process_triple(), str(machine.target_data)
-    native = SourceModule(module, source).function(name, argument_types(kinds))
+    native = sources.function(name, argument_types(kinds))
     add_entry(module, native, kinds, unlocked)
     parsed = llvm.parse_assembly(str(module))
     options = llvm.create_pipeline_tuning_options(SPEED)
@@ -56,13 +58,13 @@ def load_code(code: bytes) -> Any:
     return python_function(engine)
 
 
-def target_machine() -> Any:
+def target_machine(speed: int = SPEED) -> Any:
     """Return a description of this processor, which an engine comes to own."""
     initialize()
     target = llvm.Target.from_triple(llvm.get_process_triple())
     reloc = "static" if target.name.startswith("x86") else "default"
     return target.create_target_machine(
-        cpu=cpu(), features=features(), opt=SPEED, reloc=reloc, codemodel="jitdefault", jit=True
+        cpu=cpu(), features=features(), opt=speed, reloc=reloc, codemodel="jitdefault", jit=True
     )
 
 

@@ -24,6 +24,7 @@ DATA, FLAGS, DTYPE = HEAD, HEAD + 48, HEAD + 40  # of an array, as NumPy's C int
 BYTE_ORDER, TYPE_NUMBER = HEAD + 10, HEAD + 12  # of a dtype
 CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 FASTCALL = 0x80
+MOST_ARGUMENTS = 200  # of a function whose entry LLVM optimises
 C_FUNCTIONS = {
     "PyFloat_AsDouble": (FLOAT, [POINTER]),
     "PyErr_Occurred": (POINTER, []),
@@ -87,6 +88,12 @@ def place_of_result(builder: Any, memory: Any, k: int) -> Any:
     return builder.gep(memory, [ir.IntType(32)(0), ir.IntType(32)(k)], inbounds=True)
 
 
+def leave_unoptimised(function: Any) -> None:
+    """Let LLVM translate a function as it is, in a time linear in its length."""
+    function.attributes.add("noinline")
+    function.attributes.add("optnone")
+
+
 def add_entry(module: Any, native: Any, kinds: Sequence[str], unlocked: bool) -> None:
     """Add the function `entry(self, args, count)` to a module of LLVM; it calls `native`.
 
@@ -102,6 +109,8 @@ class _Entry:
         self.module = module
         self.readers: dict[str, Any] = {}
         function = self.begin("entry", ir.FunctionType(POINTER, [POINTER, POINTER.as_pointer(), INT]))
+        if len(kinds) > MOST_ARGUMENTS:
+            leave_unoptimised(function)
         build = self.builder
         has_failed = build.alloca(C_INT)
         build.store(C_INT(0), has_failed)
