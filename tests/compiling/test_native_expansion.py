@@ -46,6 +46,15 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
         + sl.solve_triangular(e[:4] + 3.0 * np.eye(4), e.T, trans=1) ** 2
     ),
     "cholesky": lambda e: np.sum(sl.cholesky(e.T @ e, lower=True)[2] ** 3) + np.sum(sl.cholesky(e.T @ e)[1] ** 2),
+    "a unit diagonal": lambda e: np.sum(sl.solve_triangular(e[:4], e[4], lower=True, unit_diagonal=True) ** 2),
+    "cho_factor": lambda e: (
+        np.sum(sl.cho_solve(sl.cho_factor(e.T @ e + np.eye(4)), e[:4]) ** 3)
+        + np.sum(sl.cho_solve(c := sl.cho_factor(e.T @ e + np.eye(4), lower=True), e[1])) * np.sum(c[0] ** 2)
+    ),
+    "lu_factor": lambda e: (
+        np.sum(sl.lu_solve(lu := sl.lu_factor(e[:4] + np.eye(4)[::-1]), e[0]) ** 2)
+        + np.sum(sl.lu_solve(lu, e[1:5], trans=1)) * np.prod(np.diag(lu[0]))
+    ),
     "clip on one side": lambda e: np.sum(np.clip(e, 0.1, None) ** 2) + np.sum((e * e).clip(None, 0.5) * e),
     "take_along_axis": lambda e: (
         np.sum(np.take_along_axis(e, COLUMNS, axis=1) ** 2)
@@ -112,3 +121,22 @@ def test_a_smaller_integer_is_read_as_a_number() -> None:
         (value, x_bar), expected = run(e), gradient(e)
         assert value == pytest.approx(expected[0], rel=1e-10)
         np.testing.assert_allclose(x_bar, expected[1], rtol=1e-8, atol=1e-10)
+
+
+def test_larger_matrices_are_left_to_lapack() -> None:
+    pytest.importorskip("numba")
+
+    def f(x: Any, b: Any) -> Any:
+        a = np.outer(x, x) + np.diag(np.cosh(x))
+        y = np.linalg.solve(a, b)
+        return np.sum(np.linalg.solve(a + y[:, 0], y[0, 0] * x)) + np.sum(np.log(np.diag(np.linalg.cholesky(a))))
+
+    gradient = wg.value_and_grad(f, argnums=(0, 1))
+    g = wg.compile(gradient, native=True)
+    x, b = np.linspace(-1.0, 1.0, 20), np.cos(np.arange(60.0)).reshape(20, 3)
+    for scale in (1.0, 0.5):
+        for found, expected in zip(g(scale * x, b)[1], gradient(scale * x, b)[1], strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+    assert g.status.startswith("compiled natively")
+    with pytest.raises(np.linalg.LinAlgError):
+        wg.compile(wg.value_and_grad(lambda a: np.sum(np.linalg.solve(a, b))), native=True)(np.ones((20, 20)))

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from wengert.compiling.native.indices import check_elements
+from wengert.compiling.native.triangles import emit_exchange, emit_lu, emit_triangle
 from wengert.compiling.native.values import Scalar, Splat, UnsupportedOp, is_known_whole, is_native_array
 from wengert.compiling.ops import info
 from wengert.tape.ops import Call, value_of
@@ -195,12 +196,58 @@ def solve_triangular(
     check_finite: bool = True,
     **_: Any,
 ) -> Any:
-    if unit_diagonal:
-        raise UnsupportedOp("a unit diagonal")
     if check_finite:
         require_finite(a, b)
-    matrix = np.tril(a) if lower else np.triu(a)
-    return np.linalg.solve(matrix if trans in (0, "N") else np.transpose(matrix), b)
+    turned = trans not in (0, "N")
+    return _of_triangle(np.transpose(a) if turned else a, b, bool(lower) != turned, unit_diagonal)
+
+
+def _of_triangle(a: Any, b: Any, is_lower: bool, is_unit: bool = False) -> Any:
+    """Solve a triangular system; the other triangle of the matrix does not count."""
+    body = next(x.body for x in (a, b) if isinstance(x, Emitted))
+    matrix, right = (x.native if isinstance(x, Emitted) else body.value(x) for x in (a, b))
+    return Emitted(body, emit_triangle(body, matrix, right, is_lower, is_unit), np.zeros(np.shape(b)))
+
+
+def cho_solve(c: Any, b: Any, lower: bool, overwrite_b: bool = False, check_finite: bool = True) -> Any:
+    if check_finite:
+        require_finite(c, b)
+    turned = np.transpose(c)
+    first, then = (c, turned) if lower else (turned, c)
+    return _of_triangle(then, _of_triangle(first, b, True), False)
+
+
+def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """The other triangle of the result is that of the argument."""
+    made = cholesky(a, lower, check_finite=check_finite)
+    return made + (np.triu(a, 1) if lower else np.tril(a, -1)), lower
+
+
+def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    if check_finite:
+        require_finite(a)
+    packed, pivots = emit_lu(a.body, a.native)
+    return Emitted(a.body, packed, np.zeros(a.shape)), Emitted(a.body, pivots, np.zeros(a.shape[0]))
+
+
+def lu_solve(lu: Any, piv: Any, b: Any, trans: Any = 0, overwrite_b: bool = False, check_finite: bool = True) -> Any:
+    if check_finite:
+        require_finite(lu, b)
+    if trans in (0, "N"):
+        return _of_triangle(lu, _of_triangle(lu, exchanged(b, piv), True, True), False)
+    turned = np.transpose(lu)
+    return exchanged(_of_triangle(turned, _of_triangle(turned, b, True), False, True), piv, True)
+
+
+def permutation_of(pivots: Any, m: int) -> Any:
+    return np.transpose(exchanged(np.eye(m), pivots))
+
+
+def exchanged(b: Any, pivots: Any, is_backward: bool = False) -> Any:
+    """The rows of b after the exchanges of pivots, or before them."""
+    body = pivots.body
+    rows = b.native if isinstance(b, Emitted) else body.value(b)
+    return Emitted(body, emit_exchange(body, rows, pivots.native, is_backward), np.zeros(np.shape(b)))
 
 
 def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
@@ -275,7 +322,15 @@ _INSTEAD: dict[Any, Callable[..., Any]] = {
 _INSTEAD_BY_MODULE: dict[str, dict[str, Callable[..., Any]]] = {
     "wengert_rules.recurrences": {"share": share_of, "products_of_others": others_product},
     "scipy.special": {"logsumexp": logsumexp, "softmax": softmax},
-    "scipy.linalg": {"solve_triangular": solve_triangular, "cholesky": cholesky},
+    "scipy.linalg": {
+        "solve_triangular": solve_triangular,
+        "cholesky": cholesky,
+        "cho_factor": cho_factor,
+        "lu_factor": lu_factor,
+    },
+    "scipy.linalg._decomp_cholesky": {"_cho_solve": cho_solve},
+    "scipy.linalg._decomp_lu": {"_lu_solve": lu_solve},
+    "wengert_rules.scipy.linalg.factors": {"permutation_of": permutation_of},
 }
 """Functions to run instead of others, and of those of SciPy and of rules by module: none is imported for them."""
 
@@ -298,9 +353,20 @@ def emit_expansion(body: Any, op: Call, function: Callable[..., Any], args: list
         found = function(*given, **kwargs)
     except (AttributeError, TypeError, ValueError) as error:
         raise UnsupportedOp(f"{function.__name__} with these arguments") from error
-    if not isinstance(found, Emitted) or found.shape != np.shape(op.val):
+    if isinstance(op.val, tuple):
+        if type(found) is not tuple or len(found) != len(op.val):
+            raise UnsupportedOp(f"{function.__name__} with these arguments")
+        return tuple([_native_result(function, part, val) for part, val in zip(found, op.val, strict=True)])
+    return _native_result(function, found, op.val)
+
+
+def _native_result(function: Callable[..., Any], found: Any, val: Any) -> Any:
+    """Return the native value of what a function gave; a constant as it is."""
+    if type(found) is type(val) and isinstance(val, bool) and found == val:
+        return val
+    if not isinstance(found, Emitted) or found.shape != np.shape(val):
         raise UnsupportedOp(f"{function.__name__} with these arguments")
     is_array = is_native_array(found.native)
-    if isinstance(op.val, np.ndarray) and not is_array:
+    if isinstance(val, np.ndarray) and not is_array:
         return Splat(found.native, ())
-    return body.item(found.native) if is_array and not isinstance(op.val, np.ndarray) else found.native
+    return found.body.item(found.native) if is_array and not isinstance(val, np.ndarray) else found.native

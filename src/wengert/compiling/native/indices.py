@@ -235,6 +235,10 @@ def emit_astype(body: Any, op: Call, x: Any, dtype: Any, *_: Any, **__: Any) -> 
     given, x = value_of(op.args[0]).dtype, body.as_float(body.operand(x))
     if op.val.dtype == np.float64 or (op.val.dtype == given == np.int64):
         return x
+    if op.val.dtype == np.int32 and given == np.float64 and isinstance(op.val, np.ndarray):
+        made = body.level.let("np.trunc({0}) + 0.0", [x], op.val.shape)
+        check_elements(body, made, "abs({1}) < 2147483648.0")
+        return made
     if op.val.dtype != np.int64 or given != np.float64:
         raise UnsupportedOp(f"astype of {given} to {op.val.dtype}")
     if not isinstance(op.val, np.ndarray):

@@ -16,10 +16,12 @@ from typing import Any
 
 from llvmlite import ir
 
+from wengert.compiling.native.lapack import PREFIX
 from wengert.compiling.native.python_calls import (
     C_INT,
     FLOAT,
     INT,
+    POINTER,
     call_native,
     has_raised,
     leave_unoptimised,
@@ -396,10 +398,25 @@ class _Function(ast.NodeVisitor):
         builtin = getattr(self, f"call_{name}", None)
         if builtin is not None:
             return builtin(*args)
+        if name.startswith(PREFIX):
+            return self.call_lapack(name, args)
         if name in INTRINSICS:
             return self.call_intrinsic(f"llvm.{name}", args)
         args = [self.builder.trunc(x, C_INT) if x.type == INT else x for x in args]
         return self.builder.call(self.module.c_function(C_NAMES.get(name, name), [x.type for x in args]), args)
+
+    def call_lapack(self, name: str, args: Sequence[Any]) -> Any:
+        """Call a routine of LAPACK, numbers by reference; return its `info`."""
+        places = [x if x.type.is_pointer else self.memory(C_INT) for x in args]
+        for place, x in zip(places, args, strict=True):
+            if place is not x:
+                self.builder.store(self.builder.trunc(x, C_INT), place)
+        places.append(self.memory(C_INT))
+        routine = self.module.module.globals.get(name) or ir.Function(
+            self.module.module, ir.FunctionType(ir.VoidType(), [POINTER] * len(places)), name
+        )
+        self.builder.call(routine, [self.builder.bitcast(place, POINTER) for place in places])
+        return self.builder.sext(self.builder.load(places[-1]), INT)
 
     def call_intrinsic(self, name: str, args: Sequence[Any]) -> Any:
         typed = ir.FunctionType(FLOAT, [FLOAT] * len(args))

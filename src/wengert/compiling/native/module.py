@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.native.scipy_functions import c_address, c_name
+from wengert.compiling.native import lapack
+from wengert.compiling.native.scipy_functions import c_address, c_name, exported_address
 from wengert.compiling.native.source import TapeProgram
 from wengert.compiling.native.values import Scalar, UnsupportedOp, real_parts
 
@@ -114,4 +115,6 @@ def compile_source(
     from wengert.compiling.native.machine_code import to_machine_code
 
     symbols = {c_name(ufunc): c_address(ufunc) for ufunc in ufuncs.values()}
+    for routine in lapack.routines_in(source):
+        symbols[f"{lapack.PREFIX}{routine}"] = exported_address(lapack.EXPORTS, routine)
     return to_machine_code(f"{PRELUDE}\n{source}", name, kinds, _versions(), symbols, unlocked)

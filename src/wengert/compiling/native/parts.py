@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -100,6 +100,8 @@ class TapeCutter:
             others = {op for op in self.calls if not _is_loop_call(op)} - self.by_numpy
             self.by_numpy.update(others)
             return bool(others)
+        if _is_item(op):
+            op = cast(Call, op.args[0].op)  # they run in one stage
         if op in self.by_numpy:
             return True  # since another part failed at a call of the same function
         whole_function = error.args[0] == callable_name(op.fn)

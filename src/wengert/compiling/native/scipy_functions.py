@@ -47,7 +47,12 @@ def exported(ufunc: np.ufunc) -> tuple[str, bool] | None:
 
 def c_address(ufunc: np.ufunc) -> int:
     """Return the address of the C function of a ufunc."""
-    capsule = import_module(EXPORTS).__pyx_capi__[(exported(ufunc) or ("",))[0]]
-    name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))(capsule)
+    return exported_address(EXPORTS, (exported(ufunc) or ("",))[0])
+
+
+def exported_address(module: str, name: str) -> int:
+    """Return the address of a C function that a module of Cython exports."""
+    capsule = import_module(module).__pyx_capi__[name]
+    known = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))(capsule)
     pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
-    return int(pointer(("PyCapsule_GetPointer", ctypes.pythonapi))(capsule, name))
+    return int(pointer(("PyCapsule_GetPointer", ctypes.pythonapi))(capsule, known))

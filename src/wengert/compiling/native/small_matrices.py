@@ -1,6 +1,7 @@
-"""Native code for linear algebra of small matrices: LU with partial pivoting, Cholesky factors, and triangles.
+"""Native code for linear algebra: LU with partial pivoting, and Cholesky factors.
 
-Each fails for a singular matrix: NumPy then runs, and raises its error.
+Small matrices are written out as loops, larger ones are left to LAPACK. Each fails for a singular matrix: NumPy then
+runs, and raises its error.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.native import lapack
 from wengert.compiling.native.complex_numbers import as_pair
 from wengert.compiling.native.helper_calls import call_helper
+from wengert.compiling.native.triangles import columns_of
 from wengert.compiling.native.values import ComplexPair, UnsupportedOp, View, is_native_array, real_parts
 from wengert.tape.ops import Call, value_of
 
@@ -101,12 +104,12 @@ def cholesky(x, o, a, p, p0, p1, n):
 
 
 def emit_solve(body: Any, op: Call, a: Any, b: Any) -> Any:
-    matrix = _matrix(body, op, a)
-    if not is_native_array(b) or len(b.shape) > 2:
-        raise UnsupportedOp("np.linalg.solve of stacks of matrices")
-    right = body.view(body.as_float(b))
-    sizes = matrix.shape[0], (*right.shape, 1)[1]
-    return call_helper(body, "solve", (ELIMINATE, SOLVE), [matrix, right], sizes, op.val.shape)
+    matrix, right = _matrix(body, a, of_lapack=True), columns_of(body, b)
+    n, m = sizes = matrix.shape[0], (*right.shape, 1)[1]
+    if n <= LARGEST:
+        return call_helper(body, "solve", (ELIMINATE, SOLVE), [matrix, right], sizes, op.val.shape)
+    work = body.level.new_array((n * n + n * m + n,))
+    return call_helper(body, "solve_by_lapack", (lapack.SOLVE,), [matrix, right, work], sizes, op.val.shape)
 
 
 def emit_complex_solve(body: Any, op: Call, a: Any, b: Any) -> ComplexPair:
@@ -138,8 +141,10 @@ def _half(view: View, k: int) -> View:
 
 
 def emit_cholesky(body: Any, op: Call, a: Any) -> Any:
-    matrix = _matrix(body, op, a)
-    return call_helper(body, "cholesky", (CHOLESKY,), [matrix], (matrix.shape[0],), op.val.shape)
+    matrix = _matrix(body, a, of_lapack=True)
+    (n, _), is_small = matrix.shape, matrix.shape[0] <= LARGEST
+    name, source = ("cholesky", CHOLESKY) if is_small else ("cholesky_by_lapack", lapack.CHOLESKY)
+    return call_helper(body, name, (source,), [matrix], (n,), op.val.shape)
 
 
 def emit_slogdet(body: Any, op: Call, a: Any) -> Any:
@@ -152,14 +157,15 @@ def emit_det(body: Any, op: Call, a: Any) -> Any:
 
 def _determinant(body: Any, op: Call, a: Any) -> tuple[Any, ...]:
     """Return the sign, the logarithm of the size, and the determinant, as numbers."""
-    matrix = _matrix(body, op, a)
+    matrix = _matrix(body, a)
     made = call_helper(body, "determinant", (ELIMINATE, DETERMINANT), [matrix], (matrix.shape[0],), (3,))
     return tuple([body.level.load(View(made.memory, made.offset + k, (), ())) for k in range(3)])
 
 
-def _matrix(body: Any, op: Call, a: Any) -> View:
-    """Return a small matrix as a view of memory."""
-    if not is_native_array(a) or len(a.shape) != 2 or not 0 < a.shape[0] <= LARGEST:
+def _matrix(body: Any, a: Any, of_lapack: bool = False) -> View:
+    """Return a matrix as a view of memory: a small one, or any if it is one for LAPACK."""
+    is_matrix = is_native_array(a) and len(a.shape) == 2 and a.shape[0] > 0
+    if not is_matrix or (a.shape[0] > LARGEST and not (of_lapack and lapack.is_available())):
         raise UnsupportedOp("linear algebra of large matrices, or of stacks of matrices")
     found: View = body.view(body.as_float(a))
     return found

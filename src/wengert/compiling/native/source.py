@@ -338,7 +338,7 @@ class Body:
                     raise UnsupportedOp("a branch on an array")
                 self.guard(op, made)
             return made
-        if known is None or (op.guard and info(fn).name not in ("getitem", "item")):
+        if known is None or (op.guard and info(fn).name not in ("getitem", "item", "getfield")):
             raise UnsupportedOp(callable_name(fn))
         if info(fn).name not in _OF_KNOWN_INTS:
             if _is_integer(op.val) and info(fn).name not in (*MOVES, *OF_PLACES):
@@ -346,6 +346,9 @@ class Body:
             args = [self.operand(x) if isinstance(x, KnownInts) else x for x in args]
         made = self.emitted(known, op, args)
         if op.guard:
+            if type(made) is bool and made == op.val:
+                self.program.guarded.add(op)
+                return made
             if not isinstance(made, Scalar) or not isinstance(op.val, (bool, np.bool_)):
                 raise UnsupportedOp("a branch on an item that is no bool")
             self.guard(op, made)

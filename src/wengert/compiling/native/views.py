@@ -134,9 +134,9 @@ def emit_transpose(body: Any, op: Call, x: Any, *axes: Any, **named: Any) -> Any
     return view.transposed(range(n)[::-1] if given is None else [axis % n for axis in given])
 
 
-def emit_diag(body: Any, op: Call, x: Any, k: Any = 0) -> Any:
+def emit_diag(body: Any, op: Call, x: Any, k: Any = 0, *axes: Any) -> Any:
     """Return the diagonal of a matrix as a view, or a matrix with a diagonal."""
-    if k != 0 or not is_native_array(x) or len(op.val.shape) > 2:
+    if k != 0 or axes not in ((), (0, 1), (-2, -1)) or not is_native_array(x) or len(op.val.shape) > 2:
         raise UnsupportedOp("np.diag with these arguments")
     x = body.as_float(x)
     if len(x.shape) == 2:

@@ -1,0 +1,56 @@
+"""Calls of LAPACK by native code: SciPy's own C functions, which `scipy.linalg.cython_lapack` exports.
+
+LAPACK has columns where native code has rows, so helpers copy matrices to a workspace. In their sources,
+`lapack_dgesv(n, m, ...)` passes numbers by reference and memory as it is, and returns the `info` of LAPACK, which is 0
+if nothing failed. Letters are passed as their codes.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import import_module
+
+EXPORTS = "scipy.linalg.cython_lapack"
+PREFIX = "lapack_"
+
+SOLVE = """
+def solve_by_lapack(x, o, a, p, p0, p1, b, q, q0, q1, w, y, y0, y1, n, m):
+    # solves a x = b for m columns of b; returns whether a is singular
+    for j in range(n):
+        for i in range(n):
+            w[y + j * n + i] = a[p + i * p0 + j * p1]
+    r = y + n * n
+    for j in range(m):
+        for i in range(n):
+            w[r + j * n + i] = b[q + i * q0 + j * q1]
+    if lapack_dgesv(n, m, w[y:], n, w[r + n * m:], w[r:], n) != 0:
+        return True
+    for i in range(n):
+        for j in range(m):
+            x[o + i * m + j] = w[r + j * n + i]
+    return False
+"""
+
+CHOLESKY = """
+def cholesky_by_lapack(x, o, a, p, p0, p1, n):
+    # factors a positive definite matrix; returns whether it is not
+    for i in range(n):
+        for j in range(n):
+            x[o + i * n + j] = a[p + i * p0 + j * p1] if j <= i else 0.0
+    return lapack_dpotrf(85, n, x[o:], n) != 0
+"""
+
+
+@cache
+def is_available() -> bool:
+    """Whether SciPy is installed, which exports LAPACK."""
+    try:
+        return "dgesv" in import_module(EXPORTS).__pyx_capi__
+    except (ImportError, AttributeError):
+        return False
+
+
+def routines_in(source: str) -> list[str]:
+    """Return the names of the routines of LAPACK that a source calls."""
+    return sorted({*re.findall(rf"\b{PREFIX}(\w+)\(", source)})
