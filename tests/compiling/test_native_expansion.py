@@ -14,8 +14,10 @@ from test_native import by_python
 
 import wengert as wg
 from wengert.compiling.native.compiled import compile_native
+from wengert.compiling.native.module import compile_program
 
 E = np.random.default_rng(0).normal(size=(6, 4))
+WIDE = np.random.default_rng(1).normal(size=(1200,))[::5]
 LOGS = np.array([[0.0, -50.0, -90.0], [700.0, 700.0, 1.0], [-np.inf, 2.0, -np.inf], [-800.0, -900.0, -800.0]])
 COLUMNS, ROWS = np.array([[0, -1], [3, 1], [2, 2], [0, 1], [1, -4], [3, 3]]), np.array([[0, 5, 2, 1], [3, 3, -1, 0]])
 
@@ -123,20 +125,26 @@ def test_a_smaller_integer_is_read_as_a_number() -> None:
         np.testing.assert_allclose(x_bar, expected[1], rtol=1e-8, atol=1e-10)
 
 
-def test_larger_matrices_are_left_to_lapack() -> None:
-    pytest.importorskip("numba")
+@pytest.mark.parametrize("build", [interpret_program, compile_program], ids=["by Python", "by LLVM"])
+def test_larger_matrices_are_left_to_lapack_and_blas(build: Any) -> None:
+    if build is compile_program:
+        pytest.importorskip("numba")
 
     def f(x: Any, b: Any) -> Any:
         a = np.outer(x, x) + np.diag(np.cosh(x))
         y = np.linalg.solve(a, b)
-        return np.sum(np.linalg.solve(a + y[:, 0], y[0, 0] * x)) + np.sum(np.log(np.diag(np.linalg.cholesky(a))))
+        wide = np.tanh(a[:, ::-1] @ np.outer(x, WIDE))  # of 240 columns
+        square = wide.T @ (a.T[::-1] @ wide)
+        z = square @ WIDE + WIDE @ square
+        return np.sum(np.linalg.solve(a + y[:, 0], x * np.mean(z))) + np.sum(np.log(np.diag(np.linalg.cholesky(a))))
 
     gradient = wg.value_and_grad(f, argnums=(0, 1))
-    g = wg.compile(gradient, native=True)
-    x, b = np.linspace(-1.0, 1.0, 20), np.cos(np.arange(60.0)).reshape(20, 3)
+    x, b = np.linspace(-1.0, 1.0, 40), np.cos(np.arange(120.0)).reshape(40, 3)
+    run: Any = compile_native(wg.trace(gradient, x, b)[1].optimise(), build=build)
+    assert run.state == "native code"
     for scale in (1.0, 0.5):
-        for found, expected in zip(g(scale * x, b)[1], gradient(scale * x, b)[1], strict=True):
+        for found, expected in zip(run(scale * x, b)[1], gradient(scale * x, b)[1], strict=True):
             np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
-    assert g.status.startswith("compiled natively")
+    run = compile_native(wg.trace(np.linalg.solve, np.eye(40), b)[1].optimise(), build=build)
     with pytest.raises(np.linalg.LinAlgError):
-        wg.compile(wg.value_and_grad(lambda a: np.sum(np.linalg.solve(a, b))), native=True)(np.ones((20, 20)))
+        run(np.ones((40, 40)), b)

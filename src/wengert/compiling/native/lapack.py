@@ -1,4 +1,4 @@
-"""Calls of LAPACK by native code: SciPy's own C functions, which `scipy.linalg.cython_lapack` exports.
+"""Calls of LAPACK and BLAS by native code: the C functions that SciPy exports to Cython.
 
 LAPACK has columns where native code has rows, so helpers copy matrices to a workspace. In their sources,
 `lapack_dgesv(n, m, ...)` passes numbers by reference and memory as it is, and returns the `info` of LAPACK, which is 0
@@ -11,8 +11,9 @@ import re
 from functools import cache
 from importlib import import_module
 
-EXPORTS = "scipy.linalg.cython_lapack"
-PREFIX = "lapack_"
+LAPACK = "lapack_"
+EXPORTS = {LAPACK: "scipy.linalg.cython_lapack", "blas_": "scipy.linalg.cython_blas"}
+"""Modules that export routines, by the prefixes of their names in sources."""
 
 SOLVE = """
 def solve_by_lapack(x, o, a, p, p0, p1, b, q, q0, q1, w, y, y0, y1, n, m):
@@ -44,13 +45,14 @@ def cholesky_by_lapack(x, o, a, p, p0, p1, n):
 
 @cache
 def is_available() -> bool:
-    """Whether SciPy is installed, which exports LAPACK."""
+    """Whether SciPy is installed, which exports the routines."""
     try:
-        return "dgesv" in import_module(EXPORTS).__pyx_capi__
-    except (ImportError, AttributeError):
+        return all([hasattr(import_module(module), "__pyx_capi__") for module in EXPORTS.values()])
+    except ImportError:
         return False
 
 
-def routines_in(source: str) -> list[str]:
-    """Return the names of the routines of LAPACK that a source calls."""
-    return sorted({*re.findall(rf"\b{PREFIX}(\w+)\(", source)})
+def routines_in(source: str) -> dict[str, tuple[str, str]]:
+    """Return the routines that a source calls: the module and the name there, by the name in the source."""
+    found = {*re.findall(rf"\b({'|'.join(EXPORTS)})(\w+)\(", source)}
+    return {f"{prefix}{name}": (EXPORTS[prefix], name) for prefix, name in sorted(found)}

@@ -16,19 +16,21 @@ from typing import Any
 
 from llvmlite import ir
 
-from wengert.compiling.native.lapack import PREFIX
+from wengert.compiling.native.lapack import EXPORTS
 from wengert.compiling.native.python_calls import (
     C_INT,
     FLOAT,
     INT,
-    POINTER,
     call_native,
+    call_routine,
     has_raised,
     leave_unoptimised,
     place_of_result,
 )
+from wengert.compiling.native.straight_code import is_long_and_straight
 
 BOOL = ir.IntType(1)
+ROUTINES = (*EXPORTS,)
 INTRINSICS = ("floor", "ceil", "trunc", "rint", "copysign", "sqrt", "exp", "log", "log10", "sin", "cos", "pow")
 C_NAMES = {"hypot": "_hypot" if sys.platform == "win32" else "hypot"}
 ARITHMETIC = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}
@@ -39,10 +41,6 @@ QUICK = {"u", "abs"}  # functions that are computed also where the result is not
 
 MOST_VALUES = 8
 """The most results that a function returns as values; LLVM would write all of them at each of its returns."""
-
-
-MOST_STRAIGHT_LINES, PER_LINE_IN_LOOPS = 1500, 20
-"""Lines outside of loops, and their ratio to those in loops, above which LLVM does not optimise the code."""
 
 
 class SourceModule:
@@ -398,25 +396,12 @@ class _Function(ast.NodeVisitor):
         builtin = getattr(self, f"call_{name}", None)
         if builtin is not None:
             return builtin(*args)
-        if name.startswith(PREFIX):
-            return self.call_lapack(name, args)
+        if name.startswith(ROUTINES):
+            return call_routine(self.module.module, self.builder, name, args)
         if name in INTRINSICS:
             return self.call_intrinsic(f"llvm.{name}", args)
         args = [self.builder.trunc(x, C_INT) if x.type == INT else x for x in args]
         return self.builder.call(self.module.c_function(C_NAMES.get(name, name), [x.type for x in args]), args)
-
-    def call_lapack(self, name: str, args: Sequence[Any]) -> Any:
-        """Call a routine of LAPACK, numbers by reference; return its `info`."""
-        places = [x if x.type.is_pointer else self.memory(C_INT) for x in args]
-        for place, x in zip(places, args, strict=True):
-            if place is not x:
-                self.builder.store(self.builder.trunc(x, C_INT), place)
-        places.append(self.memory(C_INT))
-        routine = self.module.module.globals.get(name) or ir.Function(
-            self.module.module, ir.FunctionType(ir.VoidType(), [POINTER] * len(places)), name
-        )
-        self.builder.call(routine, [self.builder.bitcast(place, POINTER) for place in places])
-        return self.builder.sext(self.builder.load(places[-1]), INT)
 
     def call_intrinsic(self, name: str, args: Sequence[Any]) -> Any:
         typed = ir.FunctionType(FLOAT, [FLOAT] * len(args))
@@ -507,18 +492,6 @@ def _in_nest(counter: str) -> bool:
 
 def _contains_loop(node: ast.For) -> bool:
     return any([isinstance(n, (ast.For, ast.While)) for each in node.body for n in ast.walk(each)])
-
-
-def is_long_and_straight(source: str) -> bool:
-    """Whether a source runs many lines once: to optimise them takes many seconds, and saves a few microseconds."""
-    functions = [each for each in ast.parse(source).body if isinstance(each, ast.FunctionDef)]
-    in_loops = sum([_lines(each) for f in functions for each in f.body if isinstance(each, (ast.For, ast.While))])
-    straight = sum(map(_lines, functions)) - in_loops
-    return straight > max(MOST_STRAIGHT_LINES, PER_LINE_IN_LOOPS * in_loops)
-
-
-def _lines(node: ast.stmt) -> int:
-    return (node.end_lineno or 0) - node.lineno
 
 
 def _result_type(definition: ast.FunctionDef) -> Any:

@@ -115,6 +115,6 @@ def compile_source(
     from wengert.compiling.native.machine_code import to_machine_code
 
     symbols = {c_name(ufunc): c_address(ufunc) for ufunc in ufuncs.values()}
-    for routine in lapack.routines_in(source):
-        symbols[f"{lapack.PREFIX}{routine}"] = exported_address(lapack.EXPORTS, routine)
+    for routine, (exports, known) in lapack.routines_in(source).items():
+        symbols[routine] = exported_address(exports, known)
     return to_machine_code(f"{PRELUDE}\n{source}", name, kinds, _versions(), symbols, unlocked)

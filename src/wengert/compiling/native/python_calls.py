@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from wengert.compiling.native.lapack import LAPACK
+
 FLOAT, INT, BYTE, POINTER = ir.DoubleType(), ir.IntType(64), ir.IntType(8), ir.IntType(8).as_pointer()
 C_INT = ir.IntType(32)
 NUMBER, PLACES, WRITE = "NUMBER", "PLACES", "WRITE"  # kinds of parameters; READ is another
@@ -71,6 +73,25 @@ def has_raised(module: Any, builder: Any, function: Any) -> Any:
     with builder.if_then(builder.not_(failed)):
         call_cpython(module, builder, "Py_DecRef", [found])
     return failed
+
+
+def call_routine(module: Any, builder: Any, name: str, args: Sequence[Any]) -> Any:
+    """Call a routine of LAPACK or BLAS, numbers by reference; return the `info` of LAPACK."""
+    args = [builder.trunc(x, C_INT) if x.type == INT else x for x in args]
+    kinds = [x.type for x in args] + [C_INT] * name.startswith(LAPACK)
+    with builder.goto_entry_block():
+        places = [builder.alloca(kind) for kind in kinds if not kind.is_pointer]
+    given, free = [], iter(places)
+    for x in args:
+        place = x if x.type.is_pointer else next(free)
+        if place is not x:
+            builder.store(x, place)
+        given.append(place)
+    given += free
+    kind = ir.FunctionType(ir.VoidType(), [POINTER] * len(given))
+    routine = module.globals.get(name) or ir.Function(module, kind, name)
+    builder.call(routine, [builder.bitcast(place, POINTER) for place in given])
+    return builder.sext(builder.load(given[-1]), INT) if name.startswith(LAPACK) else None
 
 
 def call_native(builder: Any, function: Any, args: Sequence[Any]) -> Any:

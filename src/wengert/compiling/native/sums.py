@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.graphs.vocabulary import axes_of
+from wengert.compiling.native.blas import emit_large_product
 from wengert.compiling.native.indices import check_sums_of_integers
 from wengert.compiling.native.values import (
     Affine,
@@ -191,7 +192,7 @@ def emit_matmul(body: Any, op: Call, a: Any, b: Any) -> Any:
     if not m or not n:
         raise UnsupportedOp("products of numbers")
     if math.prod(m[-2:]) * math.prod(n[-1:] if len(n) > 1 else ()) > BLAS_ABOVE:
-        raise UnsupportedOp("large matrix products, where BLAS is faster")
+        return emit_large_product(body, op, a, b)
     first, second = "ij"[-len(m) :], "jk"[: len(n)]
     if max(len(m), len(n)) > 2 and (info(op.fn).name == "dot" or min(len(m), len(n)) < 2):
         raise UnsupportedOp("products of stacks of matrices and vectors")
