@@ -179,3 +179,17 @@ def test_python_is_not_asked_about_memory(name: str) -> None:
         return
     assert "python(c" not in run.source
     assert run(X) == pytest.approx(f(X), rel=1e-13)
+
+
+def test_small_operations_outside_of_loops_do_not_cut_a_program() -> None:
+    def f(x: np.ndarray) -> Any:
+        for k in range(4):
+            y = np.sin(np.partition(x, k)) * 1.3 - x
+            x = x + 0.1 * y + 0.01 * np.tanh(x * y) - 0.001 * np.exp(-x) * (1 + x**2) / 7
+        return np.sum(x**2)
+
+    gradient = wg.value_and_grad(f)
+    run: Any = compile_native(wg.trace(gradient, X)[1].optimise(), build=interpret_program)
+    assert run.state.startswith("native code, which calls NumPy for np.partition")
+    for x in (X, X[::-1].copy()):
+        np.testing.assert_allclose(run(x)[1], gradient(x)[1], rtol=1e-12, atol=1e-14)

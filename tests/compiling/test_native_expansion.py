@@ -57,6 +57,12 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
         np.sum(sl.lu_solve(lu := sl.lu_factor(e[:4] + np.eye(4)[::-1]), e[0]) ** 2)
         + np.sum(sl.lu_solve(lu, e[1:5], trans=1)) * np.prod(np.diag(lu[0]))
     ),
+    "diagonals beside the main one": lambda e: (
+        np.sum(np.diag(np.exp(e), 1) * np.diagonal(e, offset=-2)[:3]) + np.sum(np.diag(e[0], -1) @ e[:5])
+    ),
+    "copies": lambda e: np.sum(np.ascontiguousarray(e.T) * np.array(e.T, copy=None, subok=True)),
+    "arange": lambda e: np.sum(np.arange(e[0, 0] * 0.1, 5.0, 0.7) ** 2),
+    "any as a method": lambda e: np.sum(e) * (2.0 if (e > 1.0).any() and (np.abs(e) < 20.0).all() else 3.0),
     "clip on one side": lambda e: np.sum(np.clip(e, 0.1, None) ** 2) + np.sum((e * e).clip(None, 0.5) * e),
     "take_along_axis": lambda e: (
         np.sum(np.take_along_axis(e, COLUMNS, axis=1) ** 2)

@@ -34,6 +34,7 @@ from wengert.tape.needed import only_computes
 from wengert.tape.ops import Call, value_of
 
 SHARED_TYPES = (np.float64, np.bool_, np.int64, np.int32, np.complex128)
+MOST_COPIED = 1 << 14  # elements of a call outside of loops
 CALLS_PER_CALLOUT = 5  # in the body of a loop; with fewer, NumPy runs the loop as fast
 
 
@@ -144,6 +145,13 @@ def is_of_numerics(fn: Any) -> bool:
     """Whether a function is one of NumPy, SciPy or a rule, and draws no random numbers."""
     root, *rest = (getattr(fn, "__module__", None) or "").split(".")
     return root == "wengert_rules" or (root in ("numpy", "scipy") and not {"random", "stats"} & {*rest})
+
+
+def is_small(op: Call) -> bool:
+    """Whether it takes less time to copy all values that a call reads and returns than to begin and end a part."""
+    values = [value_of(x) for x in (*op.args, *op.kwargs.values())]
+    results = op.val if isinstance(op.val, tuple) else (op.val,)
+    return sum([np.size(x) for x in (*values, *results) if isinstance(x, np.ndarray)]) <= MOST_COPIED
 
 
 def _asks_for_layout(op: Call) -> bool:

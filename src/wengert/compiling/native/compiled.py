@@ -10,14 +10,17 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.compiling.guard_check import check_guards_kept
+from wengert.compiling.native.callouts import CALLS_PER_CALLOUT
 from wengert.compiling.native.module import compile_program
-from wengert.compiling.native.parts import TapeCutter
+from wengert.compiling.native.parts import TapeCutter, asks_about_memory
 from wengert.compiling.native.values import UnsupportedOp
 from wengert.compiling.native.whole import NativeTape, compiled_when_called
 from wengert.compiling.numpy_source import compile_numpy, compile_numpy_block
 from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.interface import AnyOptimisedTape, AnyRunningTape
-from wengert.tape.ops import Op
+from wengert.tape.ops import Call, Op
+
+MOST_CUTS = 2  # of a tape that becomes parts
 
 
 def native_or_reason(tape: AnyOptimisedTape, name: str) -> tuple[Any, str]:
@@ -38,7 +41,21 @@ def compile_native(
     try:
         return NativeTape(tape).function(name, build)
     except UnsupportedOp as error:
-        return _compile_parts(tape, name, build, error)
+        whole = _interrupted(tape)
+        return _compile_parts(tape, name, build, error) if whole is None else whole.function(name, build)
+
+
+def _interrupted(tape: AnyRunningTape) -> NativeTape | None:
+    """Return the native tape that calls NumPy for small operations, if these would cut it into many parts."""
+    calls = [op for op in tape if isinstance(op, Call)]
+    if any(map(asks_about_memory, calls)):
+        return None
+    try:
+        made = NativeTape(tape, calls_out=True)
+    except UnsupportedOp:
+        return None
+    outside = len(made.writer.program.body.unsupported)
+    return made if outside > MOST_CUTS and outside * CALLS_PER_CALLOUT <= len(calls) else None
 
 
 def _compile_parts(

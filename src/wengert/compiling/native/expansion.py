@@ -114,6 +114,22 @@ def all_of(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return np.sum(np.where(a, 0.0, 1.0), axis=axis, keepdims=keepdims) == 0.0
 
 
+def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
+    if a.ndim == 0 or dtype not in (None, float, a.dtype) or a.dtype != np.float64:
+        raise UnsupportedOp("np.ascontiguousarray with these arguments")
+    return a.apply(np.array, a)
+
+
+def arange(start: Any, stop: Any, step: Any = 1.0) -> Any:
+    """The native function fails for another number of elements."""
+    emitted: Any = next(x for x in (start, stop, step) if isinstance(x, Emitted))
+    known = [float(x.val if isinstance(x, Emitted) else x) for x in (start, stop, step)]
+    n = len(np.arange(*known))
+    count = np.ceil((stop - start) / step)
+    emitted.body.level.guard(f"{{0}} != {float(n)}", count.native)
+    return np.arange(float(n)) * step + start
+
+
 def linspace(start: Any, stop: Any, num: int = 50) -> Any:
     """The last number is `stop` itself."""
     steps = np.arange(float(num))
@@ -313,9 +329,11 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
 
 _INSTEAD: dict[Any, Callable[..., Any]] = {
     np.roll: roll, np.flip: flip, np.repeat: repeat, np.any: any_of, np.all: all_of, np.linspace: linspace,
+    np.arange: arange,
     np.interp: interp, np.take_along_axis: take_along_axis, np.minimum.reduce: smallest, np.maximum.reduce: largest,
     np.clip: clip, np.ndarray.clip: clip, np.vander: vander, np.cross: cross, np.linalg.inv: inv, np.tril: tril,
     np.triu: triu, np.median: median, np.inner: inner, np.hstack: hstack,
+    np.ascontiguousarray: ascontiguousarray, np.ndarray.any: any_of, np.ndarray.all: all_of,
     np.vstack: vstack, np.tile: tile, np.convolve: convolve, np.correlate: correlate,
 }  # fmt: skip
 

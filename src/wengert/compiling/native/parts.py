@@ -47,7 +47,7 @@ class TapeCutter:
         Errors: UnsupportedOp if results share memory.
         """
         for op in self.calls:
-            if _asks_about_memory(op):
+            if asks_about_memory(op):
                 self.by_numpy.update(_with_makers(op))
             elif any(map(_is_of_other_dtype, (op.val, *map(value_of, op.args), *map(value_of, op.kwargs.values())))):
                 self.by_numpy.add(op)
@@ -182,7 +182,7 @@ class Part:
         return str(found.source)
 
 
-def _asks_about_memory(op: Call) -> bool:
+def asks_about_memory(op: Call) -> bool:
     """Whether an op, or one in a loop, asks which arrays share memory, or are the same."""
     return any([info(each.fn).name == "memory_query" and each.fn not in functional.WINDOWED for each in calls_in([op])])
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from wengert.compiling.native.array_ops import EMITTERS, OF_COMPLEX
 from wengert.compiling.native.blocks import BlockLevel
-from wengert.compiling.native.callouts import Callout, can_call_out, emit_callout
+from wengert.compiling.native.callouts import Callout, can_call_out, emit_callout, is_small
 from wengert.compiling.native.complex_numbers import complex_parameter, emit_complex, interleaved, takes_complex
 from wengert.compiling.native.expansion import emit_expansion, expansion
 from wengert.compiling.native.indices import EXACT, INT_WORDS, MOVES, OF_PLACES, check_elements, emit_whole
@@ -65,11 +65,19 @@ class TapeProgram:
     """The native function for some ops of a tape: its parameters, results and source.
 
     `parameters` has the source of each outer array or number, and its FlatMemory or Scalar; `results` has each op whose
-    value is returned, and that value. With `any_order` the results may have another memory order than recorded.
+    value is returned, and that value. With `any_order` the results may have another memory order than recorded; with
+    `calls_out` small calls outside of loops may run in Python, too.
     """
 
-    def __init__(self, tape: AnyTape, ops: Sequence[Op], results: Sequence[Op], any_order: bool = False) -> None:
-        self.any_order = any_order
+    def __init__(
+        self,
+        tape: AnyTape,
+        ops: Sequence[Op],
+        results: Sequence[Op],
+        any_order: bool = False,
+        calls_out: bool = False,
+    ) -> None:
+        self.any_order, self.calls_out = any_order, calls_out
         self.names = itertools.count(1)
         self.parameters: dict[Any, tuple[Any, Any]] = {}
         self.helpers: dict[str, None] = {}  # the sources of functions that the code calls, in order
@@ -286,7 +294,8 @@ class Body:
         try:
             return self.call(op)
         except UnsupportedOp as error:
-            if self.level is self.program.level or not can_call_out(op):
+            may_call = self.level is not self.program.level or (self.program.calls_out and is_small(op))
+            if not may_call or not can_call_out(op):
                 raise
             error.site, error.op = error.site or op.site, op
             self.unsupported.append(error)

@@ -22,7 +22,7 @@ INT_KIND = "int"
 """The kind of memory with integers, which known indices lie in; integers that are computed lie in memory of floats."""
 
 
-STORED_AS_FLOATS = (np.float64, np.bool_, np.uint8, np.int64)
+STORED_AS_FLOATS = (np.float64, np.bool_, np.uint8, np.int64, np.int32)
 """Types of arrays whose elements are floats in memory: masks, counts of ties and indices are exact so."""
 
 

@@ -129,23 +129,35 @@ def emit_transpose(body: Any, op: Call, x: Any, *axes: Any, **named: Any) -> Any
     if isinstance(x, Splat):
         return Splat(x.number, op.val.shape)
     view = _view_of(body, x)
+    axes = tuple([a.array.tolist() if isinstance(a, KnownInts) else a for a in axes])
     given = named.get("axes", axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None)
     n = len(view.shape)
+    if n < 2:
+        return view
     return view.transposed(range(n)[::-1] if given is None else [axis % n for axis in given])
 
 
-def emit_diag(body: Any, op: Call, x: Any, k: Any = 0, *axes: Any) -> Any:
+def emit_diag(body: Any, op: Call, x: Any, k: Any = 0, *axes: Any, offset: Any = 0) -> Any:
     """Return the diagonal of a matrix as a view, or a matrix with a diagonal."""
-    if k != 0 or axes not in ((), (0, 1), (-2, -1)) or not is_native_array(x) or len(op.val.shape) > 2:
+    is_known = type(k) is type(offset) is int and axes in ((), (0, 1), (-2, -1))
+    if not is_known or not is_native_array(x) or len(op.val.shape) > 2:
         raise UnsupportedOp("np.diag with these arguments")
-    x = body.as_float(x)
+    x, k = body.as_float(x), k or offset
     if len(x.shape) == 2:
-        return replace(x, shape=op.val.shape) if isinstance(x, Splat) else diagonal_of_matrix(body, x)
-    n = x.shape[0]
-    made = body.level.new_array((n, n))
+        if isinstance(x, Splat):
+            return replace(x, shape=op.val.shape)
+        view = body.view(x)
+        return replace(diagonal_of_matrix(body, view), offset=_beside(view, k), shape=op.val.shape)
+    made = body.level.new_array(op.val.shape)
     body.level.store(made, "=", number_literal(0.0))
-    body.level.store(View(made.memory, Affine(0), (n + 1,), (n,)), "=", x)
+    n = op.val.shape[0]
+    body.level.store(View(made.memory, _beside(made, k), (n + 1,), x.shape), "=", x)
     return made
+
+
+def _beside(view: View, k: int) -> Affine:
+    """Return the offset of the first element of a diagonal that is k columns beside the main one."""
+    return view.offset + (k * view.strides[1] if k > 0 else -k * view.strides[0])
 
 
 def diagonal_of_matrix(body: Any, x: Any) -> View:
@@ -289,8 +301,10 @@ def _fill_part(body: Any, whole: View, key: Any, x: Any) -> None:
     body.level.store(index_view(body, whole, key), "=", body.as_float(body.operand(x)))
 
 
-def emit_array(body: Any, op: Call, parts: Any, dtype: Any = None, ndmin: int = 0) -> Any:
-    """Emit np.array, which copies an array, and may prepend axes of one element."""
+def emit_array(
+    body: Any, op: Call, parts: Any, dtype: Any = None, *, ndmin: int = 0, copy: Any = True, subok: bool = False
+) -> Any:
+    """Emit np.array, which copies an array, also where it need not, and may prepend axes of one element."""
     parts = parts.whole if isinstance(parts, RowList) else parts
     if is_native_array(parts) and op.val.dtype == np.float64:
         copied = body.level.let("{0}", [body.as_float(parts)], parts.shape)
@@ -360,7 +374,7 @@ def emit_stack(body: Any, op: Call, parts: Any, axis: Any = 0) -> Any:
 
 
 def _new_array(body: Any, op: Call) -> View:
-    if op.val.dtype not in (np.float64, np.int64, np.bool_):
+    if op.val.dtype not in (np.float64, np.int64, np.int32, np.bool_):
         raise UnsupportedOp(f"arrays of dtype {op.val.dtype}")
     return body.level.new_array(op.val.shape)
 

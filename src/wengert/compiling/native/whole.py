@@ -20,11 +20,11 @@ class NativeTape:
     Errors: UnsupportedOp, whose `op` is on the tape.
     """
 
-    def __init__(self, tape: AnyRunningTape, is_part: bool = False) -> None:
+    def __init__(self, tape: AnyRunningTape, is_part: bool = False, calls_out: bool = False) -> None:
         self.tape, self.context = tape, Context(exact=False)
         for each in reversed(run_passes(NATIVE, tape, self.context)):
             try:
-                self.writer = NativeWriter(each, tape, is_part)
+                self.writer = NativeWriter(each, tape, is_part, calls_out)
                 if not is_part:
                     check_separate_results([op for op in each if not isinstance(op, Call)], read_by_result(each))
                 break

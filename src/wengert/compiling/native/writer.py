@@ -28,7 +28,7 @@ class NativeWriter(PlacedWriter):
     Native code may depend on the values of integer arrays on the `recorded` tape; the function checks these.
     """
 
-    def __init__(self, tape: AnyTape, recorded: AnyTape, any_order: bool = False) -> None:
+    def __init__(self, tape: AnyTape, recorded: AnyTape, any_order: bool = False, calls_out: bool = False) -> None:
         super().__init__(tape, sites=True)
         self.recorded = recorded
         self.display_calls = set(display_calls(tape.result.op))
@@ -36,7 +36,7 @@ class NativeWriter(PlacedWriter):
         read = {v.op for op in self.ops if op not in self.display_calls for v in op.references()}
         others = {*(self.display_calls - read), *self.argument_guards}
         needed = [op for op in self.ops if op.id in self.needed and op not in others]
-        self.program = TapeProgram(tape, needed, read_by_result(tape), any_order)
+        self.program = TapeProgram(tape, needed, read_by_result(tape), any_order, calls_out)
         self.tested |= self.program.guarded
 
     def recorded_ints(self) -> list[np.ndarray]:
