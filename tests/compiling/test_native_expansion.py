@@ -17,6 +17,7 @@ from wengert.compiling.native.compiled import compile_native
 from wengert.compiling.native.module import compile_program
 
 E = np.random.default_rng(0).normal(size=(6, 4))
+ONES = np.array([0.0, 1.0, 0.0, 0.0])[:, None] * np.ones(4)
 WIDE = np.random.default_rng(1).normal(size=(1200,))[::5]
 LOGS = np.array([[0.0, -50.0, -90.0], [700.0, 700.0, 1.0], [-np.inf, 2.0, -np.inf], [-800.0, -900.0, -800.0]])
 COLUMNS, ROWS = np.array([[0, -1], [3, 1], [2, 2], [0, 1], [1, -4], [3, 3]]), np.array([[0, 5, 2, 1], [3, 3, -1, 0]])
@@ -52,6 +53,10 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     "cho_factor": lambda e: (
         np.sum(sl.cho_solve(sl.cho_factor(e.T @ e + np.eye(4)), e[:4]) ** 3)
         + np.sum(sl.cho_solve(c := sl.cho_factor(e.T @ e + np.eye(4), lower=True), e[1])) * np.sum(c[0] ** 2)
+    ),
+    "solve_banded": lambda e: (
+        np.sum(sl.solve_banded((1, 1), e[:3] + 3.0 * ONES[:3], e[3]) ** 2)
+        + np.sum(sl.solve_banded((2, 1), e[:4] + 3.0 * ONES, e.T) * e[0, 0])
     ),
     "lu_factor": lambda e: (
         np.sum(sl.lu_solve(lu := sl.lu_factor(e[:4] + np.eye(4)[::-1]), e[0]) ** 2)

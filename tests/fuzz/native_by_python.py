@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 
 from wengert.compiling.native.source import TapeProgram
 from wengert.compiling.ops import math_functions
@@ -47,6 +48,12 @@ def lapack_dgesv(n: int, m: int, a: Any, la: int, _: Any, b: Any, lb: int) -> in
     return 0
 
 
+def lapack_dgbsv(n: int, below: int, above: int, m: int, a: Any, la: int, _: Any, b: Any, lb: int) -> int:
+    right = _by_columns(b, n, m, lb)
+    right[:] = scipy.linalg.solve_banded((below, above), _by_columns(a, la, n, la)[below:], right.copy())
+    return 0
+
+
 def lapack_dpotrf(_: int, n: int, a: Any, la: int) -> int:
     """The upper factor of a matrix by columns is the lower one of the same memory by rows."""
     try:
@@ -62,7 +69,7 @@ def _by_columns(memory: Any, rows: int, columns: int, lead: int) -> Any:
     return np.lib.stride_tricks.as_strided(memory, (rows, columns), (8, 8 * lead))
 
 
-ROUTINES = {f.__name__: f for f in (blas_dgemm, blas_dgemv, lapack_dgesv, lapack_dpotrf)}
+ROUTINES = {f.__name__: f for f in (blas_dgemm, blas_dgemv, lapack_dgbsv, lapack_dgesv, lapack_dpotrf)}
 _INVERSES = ("sin", "cos", "tan", "sinh", "cosh", "tanh")
 
 

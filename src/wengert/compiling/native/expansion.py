@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from wengert.compiling.native.indices import check_elements
-from wengert.compiling.native.triangles import emit_exchange, emit_lu, emit_triangle
+from wengert.compiling.native.triangles import emit_banded, emit_exchange, emit_lu, emit_triangle
 from wengert.compiling.native.values import Scalar, Splat, UnsupportedOp, is_known_whole, is_native_array
 from wengert.compiling.ops import info
 from wengert.tape.ops import Call, value_of
@@ -255,6 +255,17 @@ def lu_solve(lu: Any, piv: Any, b: Any, trans: Any = 0, overwrite_b: bool = Fals
     return exchanged(_of_triangle(turned, _of_triangle(turned, b, True), False, True), piv, True)
 
 
+def solve_banded(
+    nlower: int, nupper: int, ab: Any, b: Any, overwrite_ab: bool = False, overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Any:  # fmt: skip
+    if check_finite:
+        require_finite(ab, b)
+    body = next(x.body for x in (ab, b) if isinstance(x, Emitted))
+    matrix, right = (x.native if isinstance(x, Emitted) else body.value(x) for x in (ab, b))
+    return Emitted(body, emit_banded(body, int(nlower), int(nupper), matrix, right), np.zeros(np.shape(b)))
+
+
 def permutation_of(pivots: Any, m: int) -> Any:
     return np.transpose(exchanged(np.eye(m), pivots))
 
@@ -347,6 +358,7 @@ _INSTEAD_BY_MODULE: dict[str, dict[str, Callable[..., Any]]] = {
         "lu_factor": lu_factor,
     },
     "scipy.linalg._decomp_cholesky": {"_cho_solve": cho_solve},
+    "scipy.linalg._basic": {"_solve_banded": solve_banded},
     "scipy.linalg._decomp_lu": {"_lu_solve": lu_solve},
     "wengert_rules.scipy.linalg.factors": {"permutation_of": permutation_of},
 }

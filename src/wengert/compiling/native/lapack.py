@@ -42,6 +42,25 @@ def cholesky_by_lapack(x, o, a, p, p0, p1, n):
     return lapack_dpotrf(85, n, x[o:], n) != 0
 """
 
+BANDED = """
+def solve_banded_by_lapack(x, o, a, p, p0, p1, b, q, q0, q1, w, y, y0, y1, n, m, below, above):
+    # solves a x = b for m columns of b, of a matrix with these diagonals; returns whether it is singular
+    h = 2 * below + above + 1
+    for j in range(n):
+        for i in range(below + above + 1):
+            w[y + j * h + below + i] = a[p + i * p0 + j * p1]
+    r = y + n * h
+    for j in range(m):
+        for i in range(n):
+            w[r + j * n + i] = b[q + i * q0 + j * q1]
+    if lapack_dgbsv(n, below, above, m, w[y:], h, w[r + n * m:], w[r:], n) != 0:
+        return True
+    for i in range(n):
+        for j in range(m):
+            x[o + i * m + j] = w[r + j * n + i]
+    return False
+"""
+
 
 @cache
 def is_available() -> bool:

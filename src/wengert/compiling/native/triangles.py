@@ -1,9 +1,10 @@
-"""Native code for triangular systems of linear equations, and for LU factors with their pivots as LAPACK has them."""
+"""Native code for triangular and banded systems, and for LU factors with their pivots as LAPACK has them."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from wengert.compiling.native import lapack
 from wengert.compiling.native.helper_calls import call_helper
 from wengert.compiling.native.values import UnsupportedOp, View, is_native_array
 
@@ -79,6 +80,18 @@ def emit_triangle(body: Any, a: Any, b: Any, is_lower: bool, is_unit: bool) -> V
     if len(matrix.shape) != 2 or sizes[0] ** 2 * sizes[1] > LARGEST_TRIANGLE:
         raise UnsupportedOp("large triangular systems, or stacks of them")
     return call_helper(body, "solve_triangle", (TRIANGLE,), [matrix, right], sizes, right.shape)
+
+
+def emit_banded(body: Any, below: int, above: int, diagonals: Any, b: Any) -> View:
+    """Emit the solution of a system whose matrix has these diagonals."""
+    matrix, right = body.view(body.as_float(diagonals)), columns_of(body, b)
+    rows, n = matrix.shape
+    m = (*right.shape, 1)[1]
+    if rows != below + above + 1 or n < 2 or not lapack.is_available():
+        raise UnsupportedOp("solve_banded with these arguments")
+    work = body.level.new_array((n * (2 * below + above + 1) + n * m + n,))
+    operands = [matrix, right, work]
+    return call_helper(body, "solve_banded_by_lapack", (lapack.BANDED,), operands, (n, m, below, above), right.shape)
 
 
 def columns_of(body: Any, b: Any) -> View:

@@ -139,20 +139,24 @@ def emit_transpose(body: Any, op: Call, x: Any, *axes: Any, **named: Any) -> Any
 
 def emit_diag(body: Any, op: Call, x: Any, k: Any = 0, *axes: Any, offset: Any = 0) -> Any:
     """Return the diagonal of a matrix as a view, or a matrix with a diagonal."""
-    is_known = type(k) is type(offset) is int and axes in ((), (0, 1), (-2, -1))
-    if not is_known or not is_native_array(x) or len(op.val.shape) > 2:
+    if not is_native_array(x) or not all([type(part) is int for part in (k, offset, *axes)]):
         raise UnsupportedOp("np.diag with these arguments")
     x, k = body.as_float(x), k or offset
-    if len(x.shape) == 2:
-        if isinstance(x, Splat):
-            return replace(x, shape=op.val.shape)
-        view = body.view(x)
-        return replace(diagonal_of_matrix(body, view), offset=_beside(view, k), shape=op.val.shape)
+    if len(x.shape) > 1:
+        return replace(x, shape=op.val.shape) if isinstance(x, Splat) else _diagonals(op, body.view(x), k, *axes)
     made = body.level.new_array(op.val.shape)
     body.level.store(made, "=", number_literal(0.0))
     n = op.val.shape[0]
     body.level.store(View(made.memory, _beside(made, k), (n + 1,), x.shape), "=", x)
     return made
+
+
+def _diagonals(op: Call, x: View, k: int, first: int = 0, second: int = 1) -> View:
+    """Return the diagonals over two axes as a view, of which they are the last axis."""
+    n = len(x.shape)
+    others = [s for axis, s in enumerate(x.strides) if axis not in (first % n, second % n)]
+    pair = replace(x, strides=(x.strides[first], x.strides[second]))
+    return View(x.memory, _beside(pair, k), (*others, sum(pair.strides)), op.val.shape, x.kind)
 
 
 def _beside(view: View, k: int) -> Affine:
