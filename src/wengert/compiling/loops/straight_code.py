@@ -68,7 +68,7 @@ class StraightTree(TreeBuilder):
                 raise UnsupportedTreeError("the results differ in type")
         tree = self.fork([row for rows in self.iterations for row in rows])
         outer = [given[0] for given in self.outer_values]
-        loop = WhileLoop(tree, [], outer, self.start, self.stop, results, None, None, [], [], None)
+        loop = WhileLoop(tree, [], outer, self.start, self.stop, results, None, None, [], [], None, 0, 1, [])
         [found] = drop_unread_variables([loop])
         check_floats(found)
         return found
@@ -157,7 +157,7 @@ class StraightCode:
         self.guards: list[Op] = []
         code = BranchCode(self)
         self.ops = code.code
-        self.begun.update({Output(k): self.ops.zero(op.val) for k, op in enumerate(one.results)})
+        self.begun.update({Output(k): self.ops.zero(op.val) for k, op in enumerate(one.results) if op is not None})
         self.results = code.run(one.tree, [*self.begun])
         GuardCount(self.guards, self.guards).check_kept(GuardCount(self.ops))
 
