@@ -235,7 +235,7 @@ class _BackwardLoop:
             self.stacks.append(Input(op.val))
             return Variable(self.stacks[-1])
         rows = rows_like(self.count, op.val)
-        rows[-1] = op.val
+        rows[-1:] = op.val  # none, where the trace has no iteration
         self.stacks.append(Input(rows))
         return self.code.push(row_call(Variable(self.stacks[-1]), Variable(self.index), op.val))
 
