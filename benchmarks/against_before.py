@@ -1,10 +1,12 @@
-"""Gradients by this checkout and by an earlier revision of it, on the works of `against_autograd.py`, in one process.
+"""Gradients by this checkout and by an earlier revision of it, on the works of `against_autograd.py`, in turns.
 
-Run by hand: `python benchmarks/against_before.py REVISION [repeats]`; needs git. Times are in milliseconds.
+Each has a process of its own: both load parts of the package late. Run by hand:
+`python benchmarks/against_before.py REVISION [repeats]`; needs git. Times are in milliseconds.
 """
 
-import importlib
 import io
+import os
+import statistics
 import subprocess
 import sys
 import tarfile
@@ -12,10 +14,9 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
-from clock import medians
+from clock import SAMPLE, WARM_UP, seconds
 
 ROOT = Path(__file__).resolve().parent.parent
-OURS = ("wengert", "wengert_rules", "against_autograd")
 
 
 def checked_out(revision, folder):
@@ -27,20 +28,34 @@ def checked_out(revision, folder):
     return Path(folder)
 
 
-def works_of(root):
-    """The gradients and the untraced runs that a checkout is measured by, with its own copy of the package."""
-    sys.path[:0] = [str(root / part) for part in ("src", "rules", "benchmarks")]
-    works = importlib.import_module("against_autograd")
-    wg = importlib.import_module("wengert")
+class Checkout:
+    """A process that times works by its own copy of the package."""
+
+    def __init__(self, root):
+        paths = os.pathsep.join([str(root / part) for part in ("src", "rules", "benchmarks")])
+        self.process = subprocess.Popen(
+            [sys.executable, __file__, "--serve"],
+            env=os.environ | {"PYTHONPATH": paths}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    def seconds(self, name):
+        """The seconds that a run of the work of this name takes."""
+        self.process.stdin.write(f"{name}\n")
+        self.process.stdin.flush()
+        return float(self.process.stdout.readline())
+
+
+def works():
+    """The gradients and the untraced runs that a checkout is measured by."""
+    import against_autograd
+
+    import wengert as wg
+
     made = {}
-    for name, make, namespace, _ in works.GATES:
+    for name, make, namespace, _ in against_autograd.GATES:
         f, args = make(namespace)
         made[name] = partial(wg.value_and_grad(f, argnums=tuple(range(len(args)))), *args)
-        made[name]()  # the rules are loaded by the first gradient: with this path, not the other's
         made[f"{name}, untraced"] = partial(wg.value_and_grad(untraced), 0.0, f, args)
-    del sys.path[:3]
-    for module in [module for module in sys.modules if module.partition(".")[0] in OURS]:
-        del sys.modules[module]
     return made
 
 
@@ -51,15 +66,31 @@ def untraced(dummy, f, args):
     return dummy
 
 
+def serve():
+    """Print the names of the works, then the seconds of each that is asked for."""
+    made, counts = works(), {}
+    print("|".join(made), flush=True)
+    for line in sys.stdin:
+        work = made[line.rstrip("\n")]
+        if line not in counts:
+            first = seconds(work, 1)
+            taken = min([seconds(work, max(1, round(WARM_UP / first))) for _ in range(3)])
+            counts[line] = max(1, round(SAMPLE / taken))
+        print(seconds(work, counts[line]), flush=True)
+
+
 def main(revision, repeats):
     with tempfile.TemporaryDirectory() as folder:
-        before, after = works_of(checked_out(revision, folder)), works_of(ROOT)
+        checkouts = Checkout(checked_out(revision, folder)), Checkout(ROOT)
+        names, _ = [checkout.process.stdout.readline().rstrip("\n").split("|") for checkout in checkouts]
         print(f"{'gradient of':22}{'before':>10}{'now':>10}{'ratio':>8}")
-        for name in before:
-            t = medians({"before": before[name], "now": after[name]}, repeats)
-            times = "".join(f"{1e3 * t[key]:10.3f}" for key in t)
-            print(f"{name:22}{times}{t['now'] / t['before']:8.3f}")
+        for name in names:
+            rounds = [[checkout.seconds(name) for checkout in checkouts] for _ in range(repeats)]
+            before, now = map(statistics.median, zip(*rounds, strict=True))
+            print(f"{name:22}{1e3 * before:10.3f}{1e3 * now:10.3f}{now / before:8.3f}", flush=True)
+        for checkout in checkouts:
+            checkout.process.communicate()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 41)
+    serve() if "--serve" in sys.argv else main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 41)
