@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.sparse import csc_array, csgraph
+from scipy.sparse import csc_array, csgraph, csr_array
 
 import wengert as wg
 
@@ -77,3 +77,12 @@ def test_a_spanning_tree_and_labels() -> None:
 def test_a_masked_graph_is_refused() -> None:
     with pytest.raises(wg.NoDerivativeError, match="masked"):
         wg.grad(lambda w: csgraph.shortest_path(np.ma.masked_equal(dense(w), 0.0))[0, 1])(WEIGHTS)
+
+
+@pytest.mark.parametrize("lengths", [csgraph.shortest_path, csgraph.minimum_spanning_tree])
+def test_a_graph_that_holds_an_edge_twice_is_refused(lengths: Any) -> None:
+    def f(w: Any) -> Any:
+        return lengths(csr_array((w * 1.0, np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))).sum()
+
+    with pytest.raises(wg.NoDerivativeError, match="sum_duplicates"):
+        wg.grad(f)(np.array([2.0, 1.0, 3.0]))
