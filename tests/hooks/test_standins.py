@@ -10,6 +10,7 @@ import heapq
 import math
 import operator
 import random
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 
 import wengert as wg
+from wengert.hooks.standins import standard
 
 
 class Given(dict):
@@ -60,6 +62,18 @@ def test_a_text_in_python_computes_what_the_callable_in_c_does(f: Callable[[floa
     assert wg.value_and_grad(f)(1.3)[0] == f(1.3)
     assert wg.grad(f)(1.3) == pytest.approx(wg.ngradient(f, 1.3)[0], rel=1e-6)
     assert wg.trace(f, 1.3)[1].play(1.3) == f(1.3)
+
+
+def test_other_threads_can_import_a_c_part_while_the_version_in_python_is_loaded() -> None:
+    parts: list[Any] = []
+    sys.setprofile(lambda *_: parts.append(sys.modules["_heapq"]))
+    try:
+        made = standard._in_python.__wrapped__("heapq")
+    finally:
+        sys.setprofile(None)
+    standard.COPIES.remove(made)
+    assert parts and None not in parts
+    assert type(made.heappush) is types.FunctionType
 
 
 DECIDING: dict[str, Callable[[float], Any]] = {

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import bisect
+import builtins
 import collections
 import functools
 import gc
 import heapq
 import importlib.util
 import operator
-import sys
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -29,15 +29,17 @@ COPIES: list[types.ModuleType] = []
 @functools.cache
 def _in_python(name: str) -> types.ModuleType:
     """Load a second copy of a standard module, without its C accelerator, when it is first needed."""
-    accelerator = f"_{name}"
-    made, held = types.ModuleType(name), sys.modules[accelerator]
+
+    def import_others(imported: str, *rest: Any) -> Any:
+        if imported == f"_{name}":
+            raise ImportError  # here alone: other threads import it meanwhile
+        return __import__(imported, *rest)
+
+    made = types.ModuleType(name)
+    vars(made)["__builtins__"] = vars(builtins) | {"__import__": import_others}
     with silent():
         loader = importlib.util.find_spec(name).loader  # type: ignore[union-attr]
-        sys.modules[accelerator] = None  # type: ignore[assignment]
-        try:
-            exec(_at_caller(loader.get_code(name)), vars(made))  # type: ignore[union-attr]
-        finally:
-            sys.modules[accelerator] = held
+        exec(_at_caller(loader.get_code(name)), vars(made))  # type: ignore[union-attr]
     COPIES.append(made)
     return made
 
