@@ -178,7 +178,9 @@ def with_events_backwards(x):
 def without_times(x):
     found = solve_ivp(lambda t, y: A @ y * x[2], (x[3], 2), x[:2])
     first, _ = found.y
-    return np.concatenate([found.y[:, -1], found.y[1, -1:], found.y[..., 0], [first[-1] * found.t[-1], found.t[0]]])
+    kinds = [isinstance(found.y, np.ndarray), type(found.t) is np.ndarray, "y" in found]
+    ends = [first[-1] * found.t[-1], found.t[0]]
+    return np.concatenate([found.y[:, -1], found.y[1, -1:], found.y[..., 0], ends, kinds])
 
 
 def without_times_to_an_event(x):
@@ -268,6 +270,12 @@ def that_returns_the_steps(x):
     return {"t": found.t, "y": [found.y]}
 
 
+def that_writes_into_the_steps(x):
+    found = solve_ivp(lambda t, y: A @ y * x[2], (0.0, 1.0), x[:2])
+    found.y[0, -1] = x[3]
+    return found.y[:, -1]
+
+
 def that_computes_with_all_steps(x):
     found = solve_ivp(lambda t, y: A @ y * x[2], (0.0, 1.0), x[:2])
     return np.concatenate([np.trapezoid(found.y, found.t), 2.0 * found.y[0], [found.t.size]])
@@ -311,8 +319,8 @@ def that_blows_up(x):
 
 UNCOMPILED = [
     with_events_alone, with_an_event_that_is_an_array, with_an_event_that_counts, with_events_and_a_dense_solution,
-    that_reads_a_step, that_returns_the_steps, that_computes_with_all_steps, that_counts, broadcast,
-    that_writes_its_state, with_evaluations, of_all_items, that_blows_up,
+    that_reads_a_step, that_returns_the_steps, that_writes_into_the_steps, that_computes_with_all_steps,
+    that_counts, broadcast, that_writes_its_state, with_evaluations, of_all_items, that_blows_up,
 ]  # fmt: skip
 
 

@@ -16,7 +16,6 @@ from wengert.extend import (
     chosen_adjoint,
     compiled_by,
     directly,
-    is_taped,
     native_function,
     order,
     partly_known,
@@ -187,23 +186,15 @@ class DenseSolution:
         return getattr(integrate.solve_ivp(**self._call)["sol"], name)
 
 
-def with_step_ends(call: dict[str, Any], end: Any, y: Any) -> Any:
-    """Return a class of results of which the first and the last of the steps are known, that is the end and y there."""
+def step_ends(call: dict[str, Any], end: Any, y: Any) -> dict[str, Any]:
+    """Return the times of the steps and y there, of which the first and the last are known: the end and y there."""
     start, y0 = call["t_span"][0], call["y0"]
     times, states = np.stack([start, end]).astype(float), np.stack([y0.astype(y.dtype), y], axis=1)
     reason = "it reads a step of a solution without t_eval= that is neither the first nor the last"
-    known = {
+    return {
         "t": KnownEnds(times, lambda: integrate.solve_ivp(**call)["t"], reason),
         "y": KnownEnds(states, lambda: integrate.solve_ivp(**call)["y"], reason),
     }
-
-    class WithStepEnds(OdeResult):
-        def __getitem__(self, name: str) -> Any:
-            if name not in known:
-                return dict.__getitem__(self, name)
-            return known[name] if is_taped() else known[name].all()
-
-    return WithStepEnds
 
 
 def method_name(call: dict[str, Any]) -> str:
@@ -223,11 +214,9 @@ def result_of(
         "t": np.array(call["t_eval"]), "y": np.transpose(values), "sol": None, "t_events": None, "y_events": None,
         "status": status, "success": True, "message": MESSAGES[status], **more,
     }  # fmt: skip
-    kind = OdeResult
     if call["t_eval"] is None:
-        del known["t"], known["y"]
-        kind = with_step_ends(call, *last)
-    return partly_known(kind(**evaluations, **known), known)
+        known |= step_ends(call, *last)
+    return partly_known(OdeResult(**known, **evaluations), known)
 
 
 @compiled_by(integrate.odeint)

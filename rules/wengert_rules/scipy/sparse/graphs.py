@@ -10,7 +10,7 @@ from scipy.sparse import csgraph, csr_matrix, issparse
 from wengert.extend import NoDerivativeError, jvp_rule, non_differentiable, stands_for, vjp_rule
 
 MASKED = "csgraph functions have no derivative in a masked array. Pass a matrix with 0 where there is no edge"
-PARALLEL = "csgraph functions have no derivative in a matrix that holds an edge twice. Call its sum_duplicates() before"
+DOUBLED = "csgraph functions have no derivative in a matrix that holds an edge twice. Call its sum_duplicates() before"
 TREE = type(csgraph.minimum_spanning_tree(np.zeros((1, 1))))
 
 
@@ -56,7 +56,7 @@ def weights_between(given, i, j):
     numbers = csr_matrix((np.arange(1, len(indices) + 1), indices, indptr), shape=shape, copy=True)
     numbers.sum_duplicates()
     if numbers.nnz < len(indices):
-        raise NoDerivativeError(PARALLEL)
+        raise NoDerivativeError(DOUBLED)
     place = np.reshape(np.asarray(numbers[np.ravel(i), np.ravel(j)]), np.shape(i))
     return np.where(place > 0, weights[place - 1], 0.0)
 

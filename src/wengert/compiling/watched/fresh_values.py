@@ -12,7 +12,10 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from wengert.compiling.watched.outer_reads import Reads, reads_here
+from wengert.compiling.watched.refusals import KnownEnds
 from wengert.hooks.calls import resolve
 from wengert.recording.recording import STATE, silent
 from wengert.values.identity_set import Functions
@@ -76,11 +79,13 @@ _Datetime, _UUID = _class_for(datetime.datetime), _class_for(uuid.UUID)
 
 
 def watched_type(f: type, reads: Reads) -> Callable[..., type]:
-    """Return the replacement of `type`, which returns `datetime` or `UUID` for a stand-in."""
+    """Return the replacement of `type`, which returns `datetime`, `UUID` or `np.ndarray` for a stand-in."""
     resolved = resolve(f, STATE.site)
 
     def call(*args: Any, **words: Any) -> type:
         found: Any = resolved(*args, **words)
+        if found is KnownEnds:
+            return np.ndarray
         return found.__base__ if found is _Datetime or found is _UUID else found
 
     return call
