@@ -57,6 +57,21 @@ def test_gradients_are_right_for_arguments_of_each_layout(f):
         np.testing.assert_allclose(compiled(x, w), wg.ngradient(f, x, w), rtol=1e-5, atol=1e-7)
 
 
+def through_flat_views_of_copies(x):
+    total = 0.0
+    for _ in range(40):
+        y = np.array(x * (1.0 + total))
+        np.ravel(y)[:] *= 0.5  # writes into y if that lies in rows
+        total = total + np.sum(y**3) * 1e-2
+    return total
+
+
+def test_loops_ask_about_the_memory_of_arrays_not_of_stored_copies():
+    compiled = wg.compile(through_flat_views_of_copies, native=False, strict=True)
+    for x in (strided(X), strided(X.T).T, strided(X) * 2.0):
+        np.testing.assert_allclose(compiled(x), through_flat_views_of_copies(x), rtol=1e-12)
+
+
 def covariances(p, x):
     total = 0.0
     for k in range(12):

@@ -32,6 +32,7 @@ from wengert.tape.interface import AnyTape
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Constant, Op, Variable, value_of, with_variables
 from wengert.tape.tape import Tape
+from wengert.values import functional
 
 _READ_ROWS = (operator.getitem, np.ndarray.item)
 DEEPEST = 4
@@ -56,6 +57,26 @@ def rolled(tape: AnyTape) -> Any:
     return found if found is tape else inline_constants(found)
 
 
+def _asked_about(ops: Sequence[Op]) -> set[Op | None]:
+    """Return the ops about whose memory a query asks, also one in a later loop: rows of a table are other memory."""
+    found: set[Op | None] = set()
+    for op in reversed(ops):
+        if isinstance(op, Call):
+            if isinstance(op.fn, Loop):
+                inside = _asked_about([*op.fn.body])
+                read = [a for v, a in zip(op.fn.inputs, op.args, strict=True) if v.op in inside]
+                found.update([a.op for a in read if type(a) is Variable])
+            elif info(op.fn).name == "memory_query" or (op in found and _passes_arguments_on(op)):
+                found.update([v.op for v in op.references()])
+    return found
+
+
+def _passes_arguments_on(op: Call) -> bool:
+    """Whether a result is one of the arguments or of their parts, or a tuple of them."""
+    is_read = op.fn in (operator.getitem, functional.getfield) and type(value_of(op.args[0])) is tuple
+    return op.fn is functional.make_tuple or is_read
+
+
 class _Roller(TapeRewriter):
     """Rolls the innermost repetitions of a tape; it finds ops by their positions, those of literals negative."""
 
@@ -65,8 +86,7 @@ class _Roller(TapeRewriter):
         ops = list(tape)
         self.ops = sorted(ops, key=lambda op: isinstance(op, Call))  # inputs and constants first
         self.place = {op: k for k, op in enumerate(self.ops)}
-        queries = [op for op in ops if isinstance(op, Call) and info(op.fn).name == "memory_query"]
-        self.asked = {v.op for op in queries for v in op.references()}  # rows of a table are other memory
+        self.asked = _asked_about(ops)
         self.literals: list[Any] = []
         self.values: dict[int, Variable] = {}
         self.stacks: dict[tuple[int, int], Variable] = {}
