@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import inspect
+import sys
+import types
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -186,3 +188,14 @@ def test_a_method_that_gets_a_rule_between_traces_is_recorded_by_it():
         wg.vjp_rule(twice)(lambda y_bar, y, x: y_bar * 7.0)
         assert wg.grad(f)(1.0) == 7.0
     assert wg.grad(f)(1.0) == 2.0
+
+
+def test_the_variables_of_a_frame_of_lazy_code_can_be_read() -> None:
+    def scaled_by(factor: float) -> Any:
+        return lambda x: factor * x
+
+    f = scaled_by(3.0)
+    code = lazy_code(f, lambda f, args, kwargs: dict(sys._getframe(2).f_locals))
+    found = types.FunctionType(code, {}, "scaled", None, f.__closure__)(2.0)
+    assert found["x"] == 2.0
+    assert 3.0 in found.values()

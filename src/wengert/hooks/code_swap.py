@@ -365,15 +365,26 @@ def dispatching_code(f: types.FunctionType, find: Callable[..., Any]) -> types.C
         return plain if recording is None else find(f, recording)
 
     with silent():
-        template = rewriter_of(HOOKS).twin(_dispatch.__code__)
+        template = rewriter_of(HOOKS).twin(_dispatch(len(plain_code.co_freevars)))
     consts = tuple([choose if constant is HOOKS["resolve"] else constant for constant in template.co_consts])
     code = template.replace(co_consts=consts, co_freevars=plain_code.co_freevars, co_name=plain_code.co_name)
     note_original(code, plain_code)
     return code
 
 
-def _dispatch(*args: Any, **kwargs: Any) -> Any:
-    return (lambda: None)(*args, **kwargs)  # `resolve` replaces the lambda
+@functools.cache
+def _dispatch(count: int) -> types.CodeType:
+    """Return the code of a function that passes all its arguments on, with so many free variables, as `f_locals` needs.
+
+    `resolve` replaces the lambda.
+    """
+    free = ", ".join([f"free_{k}" for k in range(count)])
+    source = f"def outer({free}):\n def f(*args, **kwargs):\n"
+    source += f"  nonlocal {free}\n" * (count > 0) + "  return (lambda: None)(*args, **kwargs)"
+    code = compile(source, __file__, "exec")
+    for _ in range(2):
+        code = next(part for part in code.co_consts if type(part) is types.CodeType)
+    return code
 
 
 def copy_function(f: types.FunctionType, code: types.CodeType | None = None) -> types.FunctionType:

@@ -61,6 +61,7 @@ def _make_lazy_code(plain_code: types.CodeType, reference: Any, start: Callable[
         plain_code.co_argcount,
         plain_code.co_kwonlyargcount,
         bool(plain_code.co_flags & inspect.CO_VARARGS),
+        len(plain_code.co_freevars),
     )
     consts = tuple([first if constant == _FIRST else constant for constant in code.co_consts])
     lazy = code.replace(
@@ -83,9 +84,12 @@ def _count_parameters(code: types.CodeType) -> int:
 
 @lru_cache(maxsize=1024)
 def _compile_caller(
-    names: tuple[str, ...], positional_only: int, positional: int, keywords: int, gathers: bool
+    names: tuple[str, ...], positional_only: int, positional: int, keywords: int, gathers: bool, count: int
 ) -> types.CodeType:
-    """Compile a function with these parameters that calls the constant "first" with all its arguments."""
+    """Compile a function with these parameters that calls the constant "first" with all its arguments.
+
+    It has so many free variables: a frame of code that lacked them would crash where its `f_locals` are read.
+    """
     plain, named, rest = names[:positional], names[positional : positional + keywords], names[positional + keywords :]
     gathered = [f"*{name}" for name in rest[:gathers]]
     last = [f"**{name}" for name in rest[gathers:]]
@@ -94,8 +98,9 @@ def _compile_caller(
     parameters += [*(gathered or (["*"] if named else [])), *named, *last]
     arguments = [*plain, *gathered, *[f"{name}={name}" for name in named], *last]
     local = "_".join(["f", *names])  # a name that none of them has
-    source = f"def f({', '.join(parameters)}):\n"
-    source += f" return ({local} := {_FIRST!r})({', '.join(arguments)})"
-    code = compile(source, "<wengert>", "exec").co_consts[0]
-    assert isinstance(code, types.CodeType)
-    return code
+    free = [f"{local}_{k}" for k in range(count)]
+    source = f"def outer({', '.join(free)}):\n def f({', '.join(parameters)}):\n"
+    source += f"  nonlocal {', '.join(free)}\n" if free else ""
+    source += f"  return ({local} := {_FIRST!r})({', '.join(arguments)})"
+    outer = next(part for part in compile(source, "<wengert>", "exec").co_consts if type(part) is types.CodeType)
+    return next(part for part in outer.co_consts if type(part) is types.CodeType)

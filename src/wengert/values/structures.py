@@ -19,6 +19,13 @@ def is_plain_object(value: Any) -> bool:
     return form is not None and form.items is None and form.holding is None
 
 
+def parts_of(structure: Any) -> list[Any]:
+    """Return the parts of a structure."""
+    if is_plain_object(structure):
+        return [load(holder, key) for holder, keys, load, _, _ in _shelves(structure) for key in keys]
+    return [*structure.values()] if isinstance(structure, dict) else [*structure]
+
+
 def keyed_parts(structure: Any) -> Iterator[tuple[str, Any, Any]]:
     """Yield the parts of a structure: the key's text in a path, the key or attribute's name, and the part."""
     if is_plain_object(structure):
