@@ -199,3 +199,26 @@ def test_floats_stay_what_they_are_where_the_code_tells_them_apart(f):
     for x in np.random.default_rng(2).normal(size=(12, 3)):
         assert value(x) == f(x)
     assert "runs uncompiled" not in value.explain()
+
+
+def ends_between(x):
+    a = x[0] if x[1] > 0.0 else x[1]
+    for k in range(3):
+        if a > 1.0:
+            break
+        a = a + 0.4 * x[k]
+        if a < -1.5:
+            return a * x[3]
+    else:
+        a = 0.5 * a
+    if a > 0.2:
+        a = a * x[2]
+    return a * a + x[3]
+
+
+def test_a_loop_with_several_ends_may_stand_between_branches():
+    value, gradient = wg.compile(ends_between, native=False), wg.compile(wg.grad(ends_between), native=False)
+    for x in np.random.default_rng(1).normal(size=(40, 4)):
+        assert value(x) == pytest.approx(ends_between(x), rel=1e-14)
+        slopes = [(ends_between(x + move) - ends_between(x - move)) / 2e-6 for move in 1e-6 * np.eye(4)]
+        np.testing.assert_allclose(gradient(x), slopes, rtol=1e-5, atol=1e-7)
