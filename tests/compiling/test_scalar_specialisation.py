@@ -283,8 +283,7 @@ def test_where_of_numbers_is_a_choice_of_floats():
         assert value == expected
         assert type(last) is type(expected_last) is np.ndarray
         assert last == expected_last
-    traces = compiled.explain().count("called with")
-    assert compiled.source().count("np.where(") <= traces  # those of the arrays that are returned
+    assert compiled.source().count("np.where(") <= 2  # those of the arrays that either trace returns
 
 
 def test_the_gradient_of_where_of_numbers_is_that_of_differences():

@@ -41,8 +41,8 @@ from wengert.values.sites import Site, UpdatingSite
 from wengert.values.specs import CERTAIN, COMPLEX, FLOATS, Spec, is_certain, spec_of
 
 _ITEMS = {list, tuple, dict, bytes, range}
-_ndarray, _numbers = np.ndarray, (np.float64, np.complex128, np.float32)
-_STORED = FLOATS | {_ndarray, np.float32}
+_ndarray, _element_types = np.ndarray, (np.float64, np.complex128, np.float32)
+_STORED_AT_ONCE = FLOATS | {_ndarray, np.float32}
 
 
 def get_item(key: Any, container: Any, site: Site | None) -> Any:
@@ -96,7 +96,7 @@ def _get_part(recording: Recording, array: np.ndarray, key: Any, slot: int | Non
             else:
                 storage.note_key(value, key, array.shape)
             return value
-        if owner is not array or kind not in _numbers:
+        if owner is not array or kind not in _element_types:
             return _read_written(recording, storage, owner, array, key, value, site)
         slot = len(recording.entries)
         recording.entries.append((ShortForms.item, value, (storage.slot, None), (storage.spec, key), None, site))
@@ -139,7 +139,7 @@ def _read_written(
     if where is None or kind not in _RECORDED:
         slot = memory.slot(array)
         return value if slot is None else _record_item(recording, array, key, value, slot, site)
-    if kind in _numbers:
+    if kind in _element_types:
         read_at_key(recording, value, storage.slot, storage.spec, where)
         return value
     if value.base is not None:
@@ -191,7 +191,7 @@ def _first_spec(recording: Recording, array: np.ndarray, slot: int) -> Spec | No
     return spec
 
 
-_RECORDED = {*_numbers, np.ndarray}
+_RECORDED = {*_element_types, np.ndarray}
 
 
 def _is_short(key: Any) -> bool:
@@ -252,7 +252,7 @@ def set_item(container: Any, key: Any, value: Any, site: Site | None) -> None:
     t = type(container)
     if t is _ndarray and not OpenCounts.tapes:
         recording, kind = STATE.recording, type(value)
-        if recording is not None and (kind in _STORED or (kind in COMPLEX and container.dtype.char == "D")):
+        if recording is not None and (kind in _STORED_AT_ONCE or (kind in COMPLEX and container.dtype.char == "D")):
             memory: Memory = recording.memory  # type: ignore[assignment]
             update: Any = memory.update
             if kind is _ndarray and value is update[0] and container.shape == update[2]:

@@ -44,7 +44,7 @@ from wengert.values.views import (
 )
 
 _FLOAT64 = np.dtype(float)
-_DTYPES = (_FLOAT64, np.dtype(complex), np.dtype(np.float32))
+_WRITTEN = (_FLOAT64, np.dtype(complex), np.dtype(np.float32))
 _BEFORE_WRITE = (IndexError, TypeError, ValueError)
 _ENGINE_AND_NUMPY = (ENGINE, os.path.dirname(np.__file__) + os.sep)
 
@@ -133,7 +133,7 @@ class Memory:
 
     def may_begin(self, owner: Any, dtype: Any = _FLOAT64) -> bool:
         """Whether short paths may write traced numbers of this dtype into memory that has not been written yet."""
-        if type(owner) is not np.ndarray or owner.base is not None or owner.dtype is not dtype or dtype not in _DTYPES:
+        if type(owner) is not np.ndarray or owner.base is not None or owner.dtype is not dtype or dtype not in _WRITTEN:
             return False
         return not (id(owner) in self.storages or self.lent or self.holds_objects or self.recording.keep)
 
@@ -363,7 +363,7 @@ class Memory:
         """Start a version of an owner at this slot: from now on its views are read through their lenses."""
         ref = weakref.ref(owner, forgetting(self.storages, id(owner)))
         storage = self.storages[id(owner)] = Storage(ref, slot, spec_of(owner))
-        if owner.dtype in _DTYPES and owner.base is None and not self.recording.keep:
+        if owner.dtype in _WRITTEN and owner.base is None and not self.recording.keep:
             storage.short_dtype = owner.dtype
         storage.shadowed = weakref.ref(owner, forgetting(SHADOW, id(owner)))
         self.written_like.add(storage.spec)

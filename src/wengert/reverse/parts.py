@@ -14,7 +14,7 @@ from wengert.values.keys import may_repeat, names_once
 from wengert.values.specs import COMPLEX, FLOATS, Spec
 
 _DOUBLE, _array = np.dtype(float), np.ndarray
-_DTYPES = (_DOUBLE, np.dtype(complex), np.dtype(np.float32))
+_SIMPLE_DTYPES = (_DOUBLE, np.dtype(complex), np.dtype(np.float32))
 _LIKE: dict[type, frozenset[type]] = {
     np.float64: FLOATS,
     np.complex128: COMPLEX,
@@ -39,7 +39,7 @@ def number_store(cotangents: Cotangents, slot: int, entry: Any) -> bool:
     """
     (place, _, value_slot), (_, key, value) = entry[2], entry[3]
     table, whole = cotangents.table, cotangents.table[slot]
-    if type(whole) is not _array or whole.dtype not in _DTYPES or slot not in cotangents.owned:
+    if type(whole) is not _array or whole.dtype not in _SIMPLE_DTYPES or slot not in cotangents.owned:
         return False
     part = whole[key]
     like = _LIKE.get(type(part))
@@ -64,7 +64,7 @@ def number_sum(cotangents: Cotangents, slot: int, entry: Any) -> bool:
     """Step back through an update `x[key] += value` in place as `number_store` does through a store."""
     (place, _, value_slot), (_, key, value) = entry[2], entry[3]
     table, whole = cotangents.table, cotangents.table[slot]
-    if type(whole) is not _array or whole.dtype not in _DTYPES or entry[1] is not None:
+    if type(whole) is not _array or whole.dtype not in _SIMPLE_DTYPES or entry[1] is not None:
         return False
     if value_slot is not None:
         part = whole[key]
@@ -131,7 +131,7 @@ def number_read(cotangents: Cotangents, slot: int, entry: Any) -> bool:
         return False
     table, owned, place, key = cotangents.table, cotangents.owned, entry[2][0], entry[3][1]
     y_bar, whole = table[slot], table[place] if place in owned else _part_at(cotangents, place)
-    if type(whole) is not _array or whole.dtype not in _DTYPES:
+    if type(whole) is not _array or whole.dtype not in _SIMPLE_DTYPES:
         return False
     part = whole[key]
     like = _LIKE.get(type(part))

@@ -228,7 +228,7 @@ class Registry:
             self._changed()
 
     def has_nothing_for(self, f: types.FunctionType) -> bool:
-        """Whether no rule and no stand-in is declared for a function, and no rules wait to be loaded."""
+        """Whether no rule and no stand-in is declared for the function `f`, and no rules wait to be loaded."""
         is_loaded = self._plugins is None or self._plugins.done
         return is_loaded and not (self._companions.are_due() or f in self._rules or f in self._standins)
 

@@ -19,7 +19,7 @@ def is_plain_object(value: Any) -> bool:
     return form is not None and form.items is None and form.holding is None
 
 
-def parts_of(structure: Any) -> list[Any]:
+def direct_parts(structure: Any) -> list[Any]:
     """Return the parts of a structure."""
     if is_plain_object(structure):
         return [load(holder, key) for holder, keys, load, _, _ in _shelves(structure) for key in keys]

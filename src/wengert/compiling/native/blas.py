@@ -9,7 +9,7 @@ from wengert.compiling.native.helper_calls import call_helper
 from wengert.compiling.native.values import UnsupportedOp, View, is_native_array
 from wengert.tape.ops import Call
 
-TURNED, STRAIGHT = 84, 78
+TURNED, STRAIGHT_PRODUCT = 84, 78
 """The codes of T and N: the rows of native code are columns of BLAS."""
 
 OF_MATRICES = """
@@ -43,8 +43,8 @@ def emit_large_product(body: Any, op: Call, a: Any, b: Any) -> Any:
         raise UnsupportedOp("large products of stacks of matrices")
     rows, columns = first.shape
     first, order, lead = _as_columns(body, first)
-    sizes = (TURNED, lead, columns, rows) if order == STRAIGHT else (STRAIGHT, lead, rows, columns)
-    second = second if second.strides[0] > 0 else _copied(body, second)
+    sizes = (TURNED, lead, columns, rows) if order == STRAIGHT_PRODUCT else (STRAIGHT_PRODUCT, lead, rows, columns)
+    second = second if second.strides[0] > 0 else _copied_operand(body, second)
     return call_helper(body, "product_with_vector", (WITH_VECTOR,), [first, second], sizes, op.val.shape)
 
 
@@ -52,13 +52,13 @@ def _as_columns(body: Any, x: View) -> tuple[View, int, int]:
     """Return a matrix, how BLAS has to read it, and the distance of its columns there; copy it if necessary."""
     (m, n), (down, along) = x.shape, x.strides
     if along == 1 and down >= n:
-        return x, STRAIGHT, down
+        return x, STRAIGHT_PRODUCT, down
     if down == 1 and along >= m:
         return x, TURNED, along
-    return _copied(body, x), STRAIGHT, n
+    return _copied_operand(body, x), STRAIGHT_PRODUCT, n
 
 
-def _copied(body: Any, x: View) -> View:
+def _copied_operand(body: Any, x: View) -> View:
     made: View = body.level.new_array(x.shape)
     body.level.store(made, "=", x)
     return made

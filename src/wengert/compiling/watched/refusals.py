@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.errors import NotNativeError
 from wengert.recording.recording import STATE
-from wengert.values.structures import is_structure, parts_of
+from wengert.values.structures import direct_parts, is_structure
 
 ENTERED = "It indexes traced arrays."
 
@@ -125,4 +125,4 @@ def check_result(result: Any) -> None:
             thing.all()
         elif id(thing) not in seen and is_structure(thing):
             seen.add(id(thing))
-            stack.extend(parts_of(thing))
+            stack.extend(direct_parts(thing))
