@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg
 from scipy.linalg import _basic, _decomp_cholesky
 
-from wengert.extend import adjoint, jvp_rule, vjp_rule
+from wengert.extend import adjoint, jvp_rule, stands_for, vjp_rule
 from wengert_rules.linear_algebra import as_columns
 from wengert_rules.products import conj
 from wengert_rules.scipy.linalg import patterns, triangles
@@ -93,29 +93,36 @@ def half_bar(left, right, band, lower):
 
 
 if hasattr(_basic, "_solve_banded"):  # SciPy 1.15: what `solve_banded` calls
+    solved_banded = _basic._solve_banded
+else:
 
-    @vjp_rule(_basic._solve_banded, broadcasts=True)
-    def solve_banded(y_bar, y, nlower, nupper, ab, b, *, overwrite_ab=False, overwrite_b=False, check_finite=True):
-        """A X = B  ⇒  B̄ = A⁻ᴴ X̄, and Ā is the band of -B̄ Xᴴ."""
-        ndim = np.ndim(b)
-        turned, x_bar = adjoint_band(ab, int(nupper)), as_columns(y_bar, ndim)
-        columns_bar = _basic._solve_banded(nupper, nlower, turned, x_bar, False, False, False)
-        ab_bar = -band_bar(columns_bar, as_columns(y, ndim), np.shape(ab)[-2], int(nupper))
-        return None, None, ab_bar, columns_bar[..., 0] if ndim == 1 else columns_bar
+    def solved_banded(nlower, nupper, ab, b, overwrite_ab=False, overwrite_b=False, check_finite=True):
+        return linalg.solve_banded((nlower, nupper), ab, b, overwrite_ab, overwrite_b, check_finite)
 
-    @jvp_rule(_basic._solve_banded)
-    def push_solve_banded(
-        tangents, y, nlower, nupper, ab, b, *, overwrite_ab=False, overwrite_b=False, check_finite=True
-    ):
-        """Ẋ = A⁻¹ (Ḃ - Ȧ X)."""
-        ndim = np.ndim(b)
-        moved = (
-            np.zeros(np.shape(as_columns(y, ndim)), y.dtype) if tangents[3] is None else as_columns(tangents[3], ndim)
-        )
-        if tangents[2] is not None:
-            moved = moved - times(tangents[2], int(nupper), as_columns(y, ndim))
-        y_dot = _basic._solve_banded(nlower, nupper, ab, moved, False, False, False)
-        return y_dot[..., 0] if ndim == 1 else y_dot
+    @stands_for(linalg.solve_banded)
+    def solve_of_pair(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_finite=True):
+        return solved_banded(*l_and_u, np.asarray(ab), np.asarray(b), overwrite_ab, overwrite_b, check_finite)
+
+
+@vjp_rule(solved_banded, broadcasts=True)
+def solve_banded(y_bar, y, nlower, nupper, ab, b, *, overwrite_ab=False, overwrite_b=False, check_finite=True):
+    """A X = B  ⇒  B̄ = A⁻ᴴ X̄, and Ā is the band of -B̄ Xᴴ."""
+    ndim = np.ndim(b)
+    turned, x_bar = adjoint_band(ab, int(nupper)), as_columns(y_bar, ndim)
+    columns_bar = solved_banded(nupper, nlower, turned, x_bar, False, False, False)
+    ab_bar = -band_bar(columns_bar, as_columns(y, ndim), np.shape(ab)[-2], int(nupper))
+    return None, None, ab_bar, columns_bar[..., 0] if ndim == 1 else columns_bar
+
+
+@jvp_rule(solved_banded)
+def push_solve_banded(tangents, y, nlower, nupper, ab, b, *, overwrite_ab=False, overwrite_b=False, check_finite=True):
+    """Ẋ = A⁻¹ (Ḃ - Ȧ X)."""
+    ndim = np.ndim(b)
+    moved = np.zeros(np.shape(as_columns(y, ndim)), y.dtype) if tangents[3] is None else as_columns(tangents[3], ndim)
+    if tangents[2] is not None:
+        moved = moved - times(tangents[2], int(nupper), as_columns(y, ndim))
+    y_dot = solved_banded(nlower, nupper, ab, moved, False, False, False)
+    return y_dot[..., 0] if ndim == 1 else y_dot
 
 
 @vjp_rule(linalg.solveh_banded, broadcasts=True)
