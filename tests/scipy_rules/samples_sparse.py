@@ -12,6 +12,7 @@ from sampling import Sample, call, values
 from scipy.sparse.linalg._dsolve import _superlu
 
 from wengert_rules.scipy.optional import present
+from wengert_rules.scipy.sparse.graphs import along_paths
 from wengert_rules.scipy.sparse.products import by_columns, by_rows
 
 PATTERN = np.array([[1, 0, 1, 0], [0, 1, 0, 0], [1, 1, 0, 1], [0, 0, 0, 0], [0, 1, 1, 0]])
@@ -59,7 +60,7 @@ def short(a: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 SAMPLES: list[Sample] = [*ruled()]
-BY_HAND = [sla.SuperLU.solve]
+BY_HAND = [sla.SuperLU.solve, along_paths]
 
 
 def constant_matrix(form: str) -> Callable[..., Any]:

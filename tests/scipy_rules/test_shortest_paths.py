@@ -52,6 +52,8 @@ def test_lengths_of_paths(graph: Any, lengths: Any) -> None:
     assert value == f(WEIGHTS)
     np.testing.assert_allclose(gradient, expected, rtol=1e-7, atol=1e-7)
     np.testing.assert_allclose(wg.jvp(f, (WEIGHTS,), (WEIGHTS,))[1], expected @ WEIGHTS, rtol=1e-7, atol=1e-7)
+    change = wg.grad(f)(WEIGHTS * (1.0 + 1e-5)) - wg.grad(f)(WEIGHTS * (1.0 - 1e-5))
+    np.testing.assert_allclose(wg.hessian(f)(WEIGHTS) @ WEIGHTS, change / 2e-5, rtol=1e-6, atol=1e-6)
 
 
 def test_compiled_lengths_of_paths() -> None:
