@@ -88,3 +88,9 @@ def test_a_graph_that_holds_an_edge_twice_is_refused(lengths: Any) -> None:
 
     with pytest.raises(wg.NoDerivativeError, match="sum_duplicates"):
         wg.grad(f)(np.array([2.0, 1.0, 3.0]))
+
+
+@pytest.mark.parametrize("f", [csgraph.floyd_warshall, csgraph.shortest_path, csgraph.minimum_spanning_tree])
+def test_a_graph_that_is_overwritten_is_refused(f: Any) -> None:
+    with pytest.raises(wg.NoDerivativeError, match="overwrite"):
+        wg.grad(lambda w: f(dense(w), overwrite=True).sum())(WEIGHTS)

@@ -272,9 +272,7 @@ def event_times(found: Any, events: list[Any], path: Path) -> list[Any] | None:
 
 def slopes_of(event: Any, times: Any) -> Any:
     """Return the slopes of an event at its times."""
-    with warnings.catch_warnings(
-        action="ignore", category=NoPathWarning
-    ):  # `as_roots` warns of an event that is a step
+    with warnings.catch_warnings(action="ignore", category=NoPathWarning):  # `as_roots` warns of a step
         return grad(lambda t: 1.0 * np.sum(event(t)))(times)
 
 

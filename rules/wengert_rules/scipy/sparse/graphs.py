@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import inspect
-
 import numpy as np
 from scipy.sparse import csgraph, csr_matrix, issparse
 
 from wengert.extend import NoDerivativeError, jvp_rule, non_differentiable, stands_for, vjp_rule
+from wengert_rules.scipy.arguments import arguments
 
 MASKED = "csgraph functions have no derivative in a masked array. Pass a matrix with 0 where there is no edge"
 DOUBLED = "csgraph functions have no derivative in a matrix that holds an edge twice. Call its sum_duplicates() before"
+OVERWRITTEN = "csgraph functions have no derivative with overwrite=True, which changes the graph. Leave it out"
 TREE = type(csgraph.minimum_spanning_tree(np.zeros((1, 1))))
 
 
-def parts(graph):
+def parts(graph, overwrite=False):
     """The weights of a graph and, for a sparse matrix, where they stand."""
+    if overwrite:
+        raise NoDerivativeError(OVERWRITTEN)
     if issparse(graph):
         rows = graph.tocsr()
         return rows.data, rows.indices, rows.indptr, rows.shape
@@ -109,14 +111,11 @@ def push_along_paths(tangents, y, last, lengths, predecessors):
 
 
 def stand_in(f):
-    """A function that finds paths as `f` does, and gives their lengths their derivative."""
-    signature = inspect.signature(f)
+    """Return a function that finds paths as `f` does, and gives their lengths their derivative."""
 
     def lengths(*args, **kwargs):
-        bound = signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        options = {name: value for name, value in bound.arguments.items() if name not in ("csgraph", "overwrite")}
-        given = parts(bound.arguments["csgraph"])
+        options = arguments(f, args, kwargs)
+        given = parts(options.pop("csgraph"), options.pop("overwrite", False))
         y, predecessors, *sources = found(f, options | {"return_predecessors": True}, *given)
         if not options["unweighted"]:
             y = along_paths(last_edges(given, predecessors, options["directed"]), y, predecessors)
@@ -133,19 +132,17 @@ for function in (
 
 @stands_for(csgraph.minimum_spanning_tree)
 def minimum_spanning_tree(csgraph, overwrite=False):
-    given = parts(csgraph)
+    given = parts(csgraph, overwrite)
     i, j, indptr = tree_edges(*given)
     return TREE((weights_between(given, i, j), j, indptr), shape=(len(indptr) - 1, len(indptr) - 1))
 
 
 def labels(f):
-    signature = inspect.signature(f)
+    """Return a function that finds the labels or the order of nodes as `f` does."""
 
     def call(*args, **kwargs):
-        bound = signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        first, *rest = bound.arguments
-        return found(f, {name: bound.arguments[name] for name in rest}, *parts(bound.arguments[first]))
+        options = arguments(f, args, kwargs)
+        return found(f, options, *parts(options.pop(next(iter(options)))))
 
     return call
 
