@@ -67,7 +67,11 @@ def predecessors(items: Sequence[Any]) -> list[set[int]]:
 
 def loop_at(before: Sequence[set[int]], head: int) -> set[int]:
     """Return the indices of the loop with its head at this index; `before` are the predecessors of each."""
-    found, todo = {head}, [k for k in before[head] if k > head]
+    return reach_back(before, {head}, [k for k in before[head] if k > head])
+
+
+def reach_back(before: Sequence[set[int]], found: set[int], todo: list[int]) -> set[int]:
+    """Return `found` with the indices in `todo` and all from which paths lead to these without passing `found`."""
     while todo:
         k = todo.pop()
         if k not in found:

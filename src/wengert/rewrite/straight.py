@@ -8,7 +8,7 @@ from typing import Any
 
 from bytecode import Instr, Label
 
-from wengert.rewrite.liveness import instruction_offsets, loop_at, predecessors, set_within
+from wengert.rewrite.liveness import instruction_offsets, loop_at, predecessors, reach_back, set_within
 from wengert.rewrite.loop_head import LoopHead
 from wengert.rewrite.statements import stack_depths, statements_in
 from wengert.rewrite.tables import running_table
@@ -76,13 +76,7 @@ def _may_have_met(items: Sequence[Any], before: Sequence[set[int]], statements: 
 
 def _between(before: Sequence[set[int]], since: int, k: int) -> set[int]:
     """Return the indices on the paths from one index to another."""
-    found, todo = {since} - {k}, [*before[k]]
-    while todo:
-        new = todo.pop()
-        if new not in found:
-            found.add(new)
-            todo += before[new]
-    return found
+    return reach_back(before, {since} - {k}, [*before[k]])
 
 
 def _dominators(before: Sequence[set[int]], places: Collection[int]) -> dict[int, int]:
