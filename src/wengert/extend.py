@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from wengert.api.partial_results import partly_known
     from wengert.api.stationary import minimum, with_value
     from wengert.compiling.watched.refusals import KnownEnds
-    from wengert.hooks.solver_callbacks import as_written, directly, is_taped, is_traced, order, order_in_batch, unseen
+    from wengert.hooks.solver_callbacks import as_written, directly, is_traced, order, order_in_batch, unseen
 
 __all__ = [
     "Batch",
@@ -118,7 +118,6 @@ __all__ = [
     "holds",
     "integral_by_code",
     "is_complex",
-    "is_taped",
     "is_traced",
     "iterations",
     "jacobian",
@@ -178,7 +177,6 @@ _HOMES = {
     "as_written": "wengert.hooks.solver_callbacks",
     "directly": "wengert.hooks.solver_callbacks",
     "KnownEnds": "wengert.compiling.watched.refusals",
-    "is_taped": "wengert.hooks.solver_callbacks",
     "is_traced": "wengert.hooks.solver_callbacks",
     "order": "wengert.hooks.solver_callbacks",
     "order_in_batch": "wengert.hooks.solver_callbacks",

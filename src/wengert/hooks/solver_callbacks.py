@@ -189,17 +189,7 @@ def order_in_batch() -> int | None:
 
 
 def is_taped() -> bool:
-    """Return whether the current call is recorded on a tape or in compiled code, which may run on other inputs.
-
-    Returns:
-        bool: Whether it is.
-    See Also:
-        is_traced, order
-
-    Examples:
-        >>> wg.extend.is_taped()
-        False
-    """
+    """Whether an open recording is for a tape, which may be played on other inputs."""
     return any([recording.keep for recording in open_recordings()])
 
 
