@@ -183,7 +183,7 @@ class _SecondWalk:
     def _pulled_store(self, ins: Any, args: Any, y_bar: Any, y_bar_dot: Any) -> list[tuple[int, Any, Any]]:
         """Do `_pulled` for a store `array[key] = value`."""
         (place, _, value_place), (_, key, value) = ins, args
-        if type(y_bar) is not np.ndarray or not (is_basic(key) or names_once(key)):  # not one number, of no axes
+        if type(y_bar) is not np.ndarray or not (is_basic(key) or names_once(key)):  # without axes it is a number
             raise UnsuitedError
         axes = () if self.size is None else (slice(None),)  # before those of the array
         rest, part = _split(y_bar, (), key, value)

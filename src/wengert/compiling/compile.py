@@ -464,7 +464,8 @@ def compile(
         g (callable): `grad(f)`, `value_and_grad(f)`, `jacobian(f)` or any function, which may take derivatives itself.
             Without it, `compile` returns a decorator.
         exact (bool): Compute nothing in another order than `g`.
-        strict (bool): Raise an error instead of running uncompiled.
+        strict (bool): Raise an error instead of running uncompiled. It may come with the second call only, if another
+            trace might have helped.
         native (bool | None): Compile the code with numba at the first call. By default, numba is used if it is
             installed, without `exact`, once that pays; with False never.
         quiet (bool): Show no progress.
