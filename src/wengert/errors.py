@@ -67,7 +67,7 @@ class EscapedFrameError(RefusedCallError):
     """
 
 
-class ArgumentError(WengertError, TypeError):
+class ArgumentError(WengertError, TypeError, ValueError):
     """A function of this package was called with wrong arguments; the message shows the right call.
 
     Write the call as the message shows.

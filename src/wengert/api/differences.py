@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import NonScalarOutputError
+from wengert.errors import ArgumentError, NonScalarOutputError
 from wengert.values.argnums import refuse_swallowed
 from wengert.values.specs import as_float
 from wengert.values.trees import Leaf, Seen, rebuild
@@ -32,7 +32,7 @@ def ngradient(f: Callable[..., Any], *args: Any, argnums: int | tuple[int, ...] 
             is no derivative, ∂f/∂a - i ∂f/∂b for a complex a + ib.
     Raises:
         NonScalarOutputError: The result is not one real number.
-        ValueError: A position is out of range.
+        ArgumentError: A position is out of range.
     See Also:
         check_grads, grad
 
@@ -61,7 +61,7 @@ def _argument_positions(argnums: int | tuple[int, ...] | None, count: int) -> tu
     chosen = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     for i in chosen:
         if not -count <= i < count:
-            raise ValueError(f"argnums names argument {i}, but there are {count} positional arguments")
+            raise ArgumentError(f"argnums names argument {i}, but there are {count} positional arguments")
     return tuple(i % count for i in chosen)
 
 

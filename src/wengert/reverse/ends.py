@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import NoGradientPathError, NonScalarOutputError
+from wengert.errors import ArgumentError, NoGradientPathError, NonScalarOutputError
 from wengert.recording.recording import Level, Recording
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
@@ -24,7 +24,7 @@ def result_seeds(outputs: list[tuple[str, int | None, Any]], y_bar: Any, call: C
     """List the pairs (slot, cotangent) of the leaves of a result, from a cotangent `y_bar` of the same structure.
 
     `outputs` are the leaves as (path, slot, leaf). If there is only one, its cotangent need not be in a container.
-    `call(fn, *args)` calls fn so that an outer level records it. Errors: ValueError if ȳ has another structure or
+    `call(fn, *args)` calls fn so that an outer level records it. Errors: ArgumentError if ȳ has another structure or
     shape, or is complex and the result real.
     """
     given, bare = leaves(y_bar), as_float(y_bar)
@@ -32,22 +32,22 @@ def result_seeds(outputs: list[tuple[str, int | None, Any]], y_bar: Any, call: C
         given = [(outputs[0][0], bare)]
     if [path for path, _ in given] != [path for path, _, _ in outputs]:
         if not outputs:
-            raise ValueError(
+            raise ArgumentError(
                 "the result holds no float, so it takes no cotangent. Pass floats to the function: 1.0, not 1"
             )
         expected = "a float or an array of floats"
         if any([path for path, _, _ in outputs]):
             expected = f"floats at {', '.join([path for path, _, _ in outputs])}"
-        raise ValueError(f"the cotangent must have the structure of the result: {expected}, not {y_bar!r:.60}")
+        raise ArgumentError(f"the cotangent must have the structure of the result: {expected}, not {y_bar!r:.60}")
     seeds: Seeds = []
     for (_, cotangent), (path, slot, leaf) in zip(given, outputs, strict=True):
         if np.shape(cotangent) != np.shape(leaf):
-            raise ValueError(
+            raise ArgumentError(
                 f"the cotangent{path} has shape {np.shape(cotangent)}, but the result has {np.shape(leaf)}. "
                 "Pass one of the same shape."
             )
         if is_complex(cotangent) and not is_complex(leaf):
-            raise ValueError(
+            raise ArgumentError(
                 f"the cotangent{path} is complex, but the result is real: pass its real part, {cotangent!r:.40}.real"
             )
         if slot is not None:
@@ -59,7 +59,7 @@ def result_seeds(outputs: list[tuple[str, int | None, Any]], y_bar: Any, call: C
 def scalar_seed(recording: Recording, value: Any, seed: Any, holomorphic: bool, call: Callable[..., Any]) -> Seeds:
     """Return the pair (slot, cotangent) of a scalar result, in a list: `seed`, or 1; empty if it is not traced.
 
-    Errors: NoGradientPathError or NonScalarOutputError if the result has no gradient; ValueError if the seed has
+    Errors: NoGradientPathError or NonScalarOutputError if the result has no gradient; ArgumentError if the seed has
     another shape.
     """
     if type(value) in FLOATS and seed is None:  # the usual case, with nothing to check
@@ -94,7 +94,7 @@ def scalar_seed(recording: Recording, value: Any, seed: Any, holomorphic: bool, 
         return []
     if seed is not None:
         if np.shape(seed) != np.shape(value):
-            raise ValueError(
+            raise ArgumentError(
                 f"the seed has shape {np.shape(seed)}, but the result has {np.shape(value)}. "
                 "Pass one of the same shape."
             )

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import NoBatchingRuleWarning
+from wengert.errors import ArgumentError, NoBatchingRuleWarning
 from wengert.rulebook.batching import Batch
 from wengert.rulebook.registry import rules
 from wengert.values.callables import callable_name, named_parameters
@@ -121,7 +121,7 @@ def one_by_one(batch: Batch, *args: Any, **kwargs: Any) -> Any:
     """Call the function once per example and stack the results. An empty batch calls it on ones, for the shape."""
     made = each(batch, *args, **kwargs)
     if len({_dtype_or_type(result) for result in made}) > 1:
-        raise TypeError(
+        raise ArgumentError(
             f"{callable_name(batch.fn)} returns other types or dtypes for some examples. Return the same for all"
         )
     return stacked(made, batch.size)

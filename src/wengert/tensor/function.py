@@ -11,7 +11,7 @@ import types
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
-from wengert.errors import IntegerInputError, NonScalarOutputError, TensorLanguageError
+from wengert.errors import ArgumentError, IntegerInputError, NonScalarOutputError, TensorLanguageError
 from wengert.rulebook.rule import Carrier, Rule
 from wengert.tensor import stages
 from wengert.tensor.bare import SIZES_KEPT, FunctionCache, call_form
@@ -57,7 +57,7 @@ class TensorFunction(Carrier):
 
     def __init__(self, name: str, parameters: tuple[str, ...], backend: BackendName) -> None:
         if backend not in BACKENDS:
-            raise ValueError(f"unknown backend {backend!r}; there are {', '.join(BACKENDS)}")
+            raise ArgumentError(f"unknown backend {backend!r}; there are {', '.join(BACKENDS)}")
         self.__name__, self.parameters, self.backend = name, parameters, backend
         self._cache = FunctionCache()
 
@@ -79,7 +79,7 @@ class TensorFunction(Carrier):
             bound.apply_defaults()
             return tuple(bound.arguments[name] for name in self.parameters)
         if kwargs or len(args) < len(self.parameters):
-            raise TypeError(f"{self.__name__} takes all its arguments by position: {', '.join(self.parameters)}")
+            raise ArgumentError(f"{self.__name__} takes all its arguments by position: {', '.join(self.parameters)}")
         return args
 
     @computed_once

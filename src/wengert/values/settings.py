@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from wengert.errors import ArgumentError
+
 __all__ = ["SETTINGS", "accumulation_options", "chosen_adjoint", "debug", "ode_adjoint"]
 
 ADDITIONS = ("actions", "in place", "plus")
@@ -53,7 +55,7 @@ def accumulation_options(*, add: str | None = None, strategy: str | None = None)
     Yields:
         None: A context manager to use in a `with` statement.
     Raises:
-        ValueError: Another string.
+        ArgumentError: Another string.
     See Also:
         debug, grad
 
@@ -81,7 +83,7 @@ def ode_adjoint(kind: str) -> Iterator[None]:
     Yields:
         None: A context manager to use in a `with` statement.
     Raises:
-        ValueError: Another string.
+        ArgumentError: Another string.
         NoDerivativeError: From the derivative: "forward" and "continuous" do not support this call.
     See Also:
         grad, jacobian
@@ -115,7 +117,7 @@ def chosen_adjoint() -> str:
 
 def _one_of(words: tuple[str, ...], word: str, name: str) -> str:
     if word not in words:
-        raise ValueError(f"{name}={word!r}: pass one of {', '.join(map(repr, words))}")
+        raise ArgumentError(f"{name}={word!r}: pass one of {', '.join(map(repr, words))}")
     return word
 
 
