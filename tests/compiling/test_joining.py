@@ -275,3 +275,47 @@ def test_traces_whose_results_depend_on_other_arguments_are_not_joined():
         expected = [(f(1.3 + h, x) - f(1.3 - h, x)) / (2 * h), (f(1.3, x + h) - f(1.3, x - h)) / (2 * h)]
         assert np.isclose(value, f(1.3, x), rtol=1e-13)
         np.testing.assert_allclose(slopes, expected, rtol=1e-7, atol=1e-8)
+
+
+def with_a_loop_of_tests(x):
+    c = d = float(x[0])
+    for k in range(4):
+        c = 0.5 * c + 0.1 * x[k]
+        if c > d:
+            d = d * 0.9
+    c = d
+    return c
+
+
+def with_an_unread_quotient(x):
+    c = float(x[0])
+    if c > 0.0:
+        _ = 1.0 / float(x[1])
+    if c > 1.0:
+        c = c * 3.0
+    return c
+
+
+def with_unread_quotients(x):
+    c = 1.0
+    for k in range(5):
+        if x[0] > k:
+            _ = 1.0 / (float(x[1]) - k)
+        c = c * 1.1 + float(x[2])
+    return c
+
+
+@pytest.mark.parametrize("f", [with_a_loop_of_tests, with_an_unread_quotient, with_unread_quotients])
+def test_a_branch_without_results_keeps_its_tests_and_errors(f, rng):
+    def outcome(f, x):
+        try:
+            return f(x)
+        except ZeroDivisionError as error:
+            return type(error)
+
+    compiled = wg.compile(f, native=False)
+    for _ in range(30):
+        x = rng.normal(size=4) * 2.0
+        x[1] = rng.choice([x[1], 0.0, 1.0])
+        found, wanted = outcome(compiled, x), outcome(f, x)
+        assert found == wanted or abs(found - wanted) < 1e-13 * abs(wanted)

@@ -141,7 +141,7 @@ class Parameters(Expressions):
 def as_name(path: str, other: str) -> str:
     """Make an identifier from a path such as `p['w']`; return `other` if that is impossible."""
     preferred = re.sub(r"\W+", "_", path).strip("_") or other
-    preferred = f"x{preferred}" if preferred[0].isdigit() or re.fullmatch(r"c\d+", preferred) else preferred
+    preferred = f"x{preferred}" if re.match(r"\d|c\d+$", preferred) else preferred
     return preferred if is_name(preferred) or keyword.iskeyword(preferred) else other
 
 

@@ -12,6 +12,7 @@ from wengert.compiling.loops.affine_forms import AffineForm, affine_form
 from wengert.compiling.loops.body_code import BodyCode, closed_tape, input_like
 from wengert.compiling.loops.branch_tree import ANY, Fork, Link, PathStep, StepValue, ends_of, forks_of, links_in
 from wengert.tape.loops import Loop
+from wengert.tape.needed import stays
 from wengert.tape.ops import Call, Input, Variable, value_of, with_variables
 from wengert.values import functional
 from wengert.values.functional import as_index, whole
@@ -88,7 +89,6 @@ class BranchCode:
         """Write the call of a step."""
         op = step.op
         args, kwargs = with_variables((step.args, step.kwargs), self.value, Link)
-        self.loop.guards += [op] * guard
         return self.code.push(Call(op.fn, args, kwargs, op.val, op.site, guard=guard))
 
     def run(self, fork: Fork, wanted: Sequence[Any]) -> list[Any]:
@@ -119,7 +119,7 @@ class BranchCode:
         begin = test
         for outcome in (True, False):
             is_needed = any([passed[x][not outcome] not in (ANY, bases[x]) for x in changed])
-            if is_needed or _has_guards(fork.branches[outcome]):
+            if is_needed or any(map(stays, one_way_calls(fork.branches[outcome]))):
                 test = begin if outcome else self.code.push(Call(operator.not_, [begin], val=not value_of(begin)))
                 now = dict(zip(changed, self.conditional(fork.branches[outcome], test, now, bases), strict=True))
         for x in passed.keys() - now.keys():
@@ -190,6 +190,6 @@ def _alike(a: Any, b: Any) -> bool:
     return type(a) is type(b) and np.shape(a) == np.shape(b) and getattr(a, "dtype", 0) == getattr(b, "dtype", 0)
 
 
-def _has_guards(fork: Fork) -> bool:
-    """Whether a path from a fork on has a guard: a test with one recorded outcome."""
-    return any([step.op.guard for inner in forks_of(fork) for step in inner.steps[: -1 if inner.branches else None]])
+def one_way_calls(tree: Fork) -> list[Call]:
+    """Return the calls of a tree but the tests at its forks."""
+    return [step.op for fork in forks_of(tree) for step in fork.steps[: -1 if fork.branches else None]]

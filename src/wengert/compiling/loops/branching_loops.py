@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.guard_check import GuardCount
+from wengert.compiling.guard_check import check_guards_kept
 from wengert.compiling.loops.affine_forms import AffineForm, counters_of, integer_outside
 from wengert.compiling.loops.body_code import BodyCode, closed_tape, input_like, row_call, rows_like, zero_rows
-from wengert.compiling.loops.branch_code import ENDING, GOES_ON, BranchCode, UnsupportedTreeError
+from wengert.compiling.loops.branch_code import ENDING, GOES_ON, BranchCode, UnsupportedTreeError, one_way_calls
 from wengert.compiling.loops.branch_tree import (
     ANY,
     ITERATION,
@@ -83,7 +83,6 @@ class BranchingLoop:
                     self.begun[self.results[k]] = input_like(next(op for op in ops if op is not None))
         wanted = [*self.begun]
         self.outer: dict[Any, Variable] = {}
-        self.guards: list[Op] = []  # whose tests the body repeats
         code = BranchCode(self)
         if self.exit is not None and one.number is not None:
             code.values[MORE] = self.has_more(code.code)
@@ -150,7 +149,7 @@ class BranchingLoop:
         self.given = [*counting, *self.begun, *numbers, *fixed, *self.outer]
         known: dict[Any, Any] = {**self.forms, **self.begun, **numbers, **self.outer}
         made = closed_tape([known[given].op for given in self.given], code, ends)
-        GuardCount(self.guards, self.guards).check_kept(GuardCount(made))
+        check_guards_kept(one_way_calls(self.one.tree), made)
         body: Tape = rolled(made)
         return body
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.guard_check import GuardCount, check_guards_kept, count_guards
+from wengert.compiling.guard_check import check_guards_kept, count_guards
 from wengert.compiling.loops.affine_forms import AffineForm, integer_outside
-from wengert.compiling.loops.branch_code import BranchCode, UnsupportedTreeError
+from wengert.compiling.loops.branch_code import BranchCode, UnsupportedTreeError, one_way_calls
 from wengert.compiling.loops.branch_tree import (
     Fork,
     Link,
@@ -154,12 +154,11 @@ class StraightCode:
             raise UnsupportedTreeError("too many paths")
         self.counters: dict[Link, int] = {}
         self.begun: dict[Any, Any] = {}
-        self.guards: list[Op] = []
         code = BranchCode(self)
         self.ops = code.code
         self.begun.update({Output(k): self.ops.zero(op.val) for k, op in enumerate(one.results) if op is not None})
         self.results = code.run(one.tree, [*self.begun])
-        GuardCount(self.guards, self.guards).check_kept(GuardCount(self.ops))
+        check_guards_kept(one_way_calls(one.tree), self.ops)
 
     def end_value(self, end: Any, x: Any) -> Any:
         """Return the source of a joined value or an output at the end of a path."""
