@@ -305,6 +305,33 @@ def with_unread_quotients(x):
     return c
 
 
+def of_a_first_item(x):
+    c, h, u = x[0], [x[2]], np.sin(x)
+    for k in range(4):
+        if np.any(u > c):
+            c = c + h[0]
+        else:
+            u[k] = 0.7
+        h[0] = 0.1
+    return c
+
+
+def of_an_argument_in_each_branch(x):
+    if x[0] > 0.5:
+        return x[1] ** 2.0
+    if x[0] > -0.5:
+        return x[2] * 3.0
+    return x[3]
+
+
+@pytest.mark.parametrize("f", [of_a_first_item, of_an_argument_in_each_branch])
+def test_a_path_on_which_the_result_depends_on_other_values_than_on_the_traced_one(f, rng):
+    compiled = wg.compile(wg.grad(lambda *numbers: f(np.array(numbers)), argnums=(0, 1, 2, 3)), native=False)
+    for _ in range(30):
+        x = rng.normal(size=4)
+        np.testing.assert_allclose(compiled(*x), wg.ngradient(f, x)[0], atol=1e-7)
+
+
 @pytest.mark.parametrize("f", [with_a_loop_of_tests, with_an_unread_quotient, with_unread_quotients])
 def test_a_branch_without_results_keeps_its_tests_and_errors(f, rng):
     def outcome(f, x):

@@ -93,9 +93,9 @@ class LoopCall:
         for field in self.around.fields[self.op]:
             new[field] = code.copy_of(field, lambda v: new[v.op])
 
-    def may_keep(self, k: int) -> bool:
-        """Whether result k is a given value with a cotangent if the loop runs no iteration."""
-        return self.loop.ending != "count" and k < self.carried and bool(self.around.is_active(self.given[k]))
+    def begins_active(self, k: int) -> bool:
+        """Whether result k begins with a value that has a cotangent: the first iteration may read it."""
+        return k < self.carried and bool(self.around.is_active(self.given[k]))
 
     @property
     def count(self) -> int:
@@ -160,7 +160,7 @@ class _BackwardLoop:
         self.index = Input(0)
         self.places: dict[Any, int] = {op: k for k, op in enumerate(values)}
         self.copied = self.ops_to_copy(counters, values[call.carried :], body)
-        ends = [k for k, v in enumerate(loop.results) if region.is_active(v) or call.may_keep(k)]
+        ends = [k for k, v in enumerate(loop.results) if region.is_active(v) or call.begins_active(k)]
         self.seeds = {k: _cotangent_input(value_of(loop.results[k])) for k in ends}
         active = [k for k, x in enumerate(call.inputs) if k >= call.carried and region.is_active(Variable(x))]
         self.sums = {k: _cotangent_input(call.inputs[k].val) for k in active}

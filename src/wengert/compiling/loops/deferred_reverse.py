@@ -58,8 +58,8 @@ def defer_reverse(
     materialise(recording, here.start, end + 1, written_only=True)
     with silent(True):
         found = reverse(recording, here, seeds, 0, False, None)
-    inputs = [slot for slot in sorted(here.inputs) if slot <= end and found.table[slot] is not None]
-    values = tuple([_fresh_cotangent(found.table[slot]) for slot in inputs])
+    inputs = [slot for slot in sorted(here.inputs) if slot <= end and is_inexact(recording.value(slot))]
+    values = tuple([_fresh_cotangent(found.table[slot], recording.value(slot)) for slot in inputs])
     outer = [recording.entries[slot][2][0] for slot in inputs]  # type: ignore[index]
     is_plain = values and not any([value is None for value in values]) and len({*outer}) == len(outer)
     if not is_plain or _bypasses_inputs(recording, here, end, outer):
@@ -129,8 +129,13 @@ def _bypasses_inputs(recording: Recording, here: Level, end: int, outer: list[in
     return any([reads(slot) for slot in range(here.start, end + 1) if slot not in here.inputs])
 
 
-def _fresh_cotangent(cotangent: Any) -> Any:
-    """Copy a cotangent that is a number or an array; return None for any other."""
+def _fresh_cotangent(cotangent: Any, x: Any) -> Any:
+    """Copy the cotangent of x, if both are numbers or arrays, else return None.
+
+    Without one it is 0: on another path of the trace the result may depend on x.
+    """
+    if cotangent is None:
+        cotangent = np.zeros_like(x) if type(x) is np.ndarray else type(x)(0.0)
     if type(cotangent) is np.ndarray:
         return cotangent.copy()
     return cotangent * 1.0 if type(cotangent) in (float, np.float64) else None
