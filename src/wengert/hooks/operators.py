@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
+
+from wengert.values.named_tuples import NamedTuple
 
 
 class Binary(NamedTuple):

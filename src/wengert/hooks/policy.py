@@ -10,10 +10,11 @@ import functools
 import sys
 import types
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from wengert.hooks.search import guarded
 from wengert.values.callables import fits
+from wengert.values.named_tuples import NamedTuple
 from wengert.values.sites import Site
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])

@@ -8,7 +8,7 @@ import re
 import sys
 import types
 from _ctypes import CFuncPtr
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from wengert.recording.recording import Recording, called_by_user, users_line, u
 from wengert.recording.slots import slot_of
 from wengert.rulebook.registry import rules
 from wengert.values.callables import callable_name, stub, stub_with_outputs, written_name
+from wengert.values.named_tuples import NamedTuple
 from wengert.values.names import import_path
 from wengert.values.trees import namespace
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.recording.recording import Recording, users_line
+from wengert.values.named_tuples import NamedTuple
 
 _MOST_PER_RECORD = 4096
 """The most numbers of one record that a view may show."""

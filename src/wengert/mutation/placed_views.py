@@ -7,7 +7,7 @@ written where it lies now: by its key, if it is an item of an array that owns it
 from __future__ import annotations
 
 import weakref
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
@@ -15,6 +15,7 @@ from numpy.lib.array_utils import byte_bounds
 from wengert.recording.decisions import exact
 from wengert.recording.recording import Recording
 from wengert.values.functional import as_index
+from wengert.values.named_tuples import NamedTuple
 from wengert.values.views import owner_of
 
 

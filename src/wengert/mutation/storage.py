@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import sys
 import weakref
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from wengert.values.frames import ENGINE
 from wengert.values.functional import overlaps, setitem, setpart
 from wengert.values.keys import frozen
 from wengert.values.lazy_attribute import computed_once, made_when_read
+from wengert.values.named_tuples import NamedTuple
 from wengert.values.specs import elements, is_inexact, spec_of
 from wengert.values.views import (
     content_of,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from wengert.errors import NoRuleError, RuleError
 from wengert.recording.recording import C_ONLY_TYPES, Recording, flat_slots, users_line
 from wengert.rulebook.rule import Rule
 from wengert.values.cotangents import AbstractTangent, Tangent, force, is_zero
+from wengert.values.named_tuples import NamedTuple
 from wengert.values.specs import Spec, is_inexact, spec_of
 from wengert.values.trees import form_of, is_container, shallow_copy, shelves, walk
 

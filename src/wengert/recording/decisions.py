@@ -17,7 +17,7 @@ import operator
 import warnings
 from collections.abc import Callable, Iterable
 from numbers import Number
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from wengert.recording.recording import STATE, Recording, Traced, users_line, us
 from wengert.recording.session import run_outside_turn
 from wengert.recording.slots import slot_of
 from wengert.values.functional import getfield, raises
+from wengert.values.named_tuples import NamedTuple
 from wengert.values.names import home_of, is_of_library
 from wengert.values.specs import is_inexact
 

@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from operator import is_
 from types import CellType, FunctionType, MethodType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from wengert.errors import ArgumentError
 from wengert.rulebook.registry import rules
 from wengert.values.callables import unwrapped
+from wengert.values.named_tuples import NamedTuple
 from wengert.values.specs import is_inexact
 from wengert.values.transformed import Transformed
 from wengert.values.tree_parts import part_at

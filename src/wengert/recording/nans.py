@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from wengert.errors import NonFiniteError, WengertError
 from wengert.recording.recording import PUSHED, STATE, Recording, leave_array_fast_path, users_site
 from wengert.rulebook.registry import rules
 from wengert.values.callables import path_in
+from wengert.values.named_tuples import NamedTuple
 from wengert.values.names import display, infix
 from wengert.values.numeric_trees import numbers
 from wengert.values.sites import Site

@@ -13,7 +13,7 @@ import gc
 import sys
 import types
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from wengert.recording.item_stores import stored_into
 from wengert.recording.recording import Recording
 from wengert.values.codes import code_of, original
 from wengert.values.frames import ENGINE, is_ours
+from wengert.values.named_tuples import NamedTuple
 from wengert.values.names import is_heap_type
 from wengert.values.specs import elements
 

@@ -15,7 +15,7 @@ import threading
 import types
 import weakref
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from wengert.recording.primitives import CONSTANT
 from wengert.rulebook.pushforwards import plainly
 from wengert.values.frames import is_at_caller
 from wengert.values.lazy_attribute import computed_once, made_when_read
+from wengert.values.named_tuples import NamedTuple
 from wengert.values.sites import Site
 from wengert.values.specs import light
 from wengert.values.undo_stack import Owed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from wengert.recording.rule_stores import Given, given_to, stored
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import flat, slot_of
 from wengert.recording.user_pullbacks import RruleCall
+from wengert.values.named_tuples import NamedTuple
 from wengert.values.results import leaves_of
 from wengert.values.specs import is_inexact, same_numbers
 from wengert.values.trees import is_container

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from wengert.values.named_tuples import NamedTuple
 
 
 class LoopHead(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from wengert.rulebook.interface import AnyPushforward, AnyRule
 from wengert.rulebook.keeping import CONTRACTIONS, contracted_kept
 from wengert.values.cotangents import AbstractTangent, KnownInPart, force, is_zero
 from wengert.values.lazy_attribute import imported_when_read
+from wengert.values.named_tuples import NamedTuple
 from wengert.values.projection import project
 from wengert.values.results import LeafForm, cotangent, form_of, is_flat, with_leaves
 from wengert.values.specs import Spec, is_complex, is_inexact, spec_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from wengert.rulebook.runtime import apart, given_own
 from wengert.rulebook.steps import scalar_step
 from wengert.values.callables import callable_name, named_parameters, unwrapped
 from wengert.values.lazy_attribute import computed_once
+from wengert.values.named_tuples import NamedTuple
 from wengert.values.results import cotangent, is_flat
 from wengert.values.specs import Spec
 

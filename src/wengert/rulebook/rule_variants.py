@@ -12,7 +12,7 @@ import inspect
 import operator
 import types
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from wengert.errors import RuleError
 from wengert.rulebook.keeping import keeping, kept_text, product_kept, times_kept
@@ -37,6 +37,7 @@ from wengert.rulebook.syntax import (
 from wengert.values.codes import code_of
 from wengert.values.cotangents import InplaceableThunk
 from wengert.values.lazy_attribute import computed_once, derived_together
+from wengert.values.named_tuples import NamedTuple
 from wengert.values.specs import spec_of
 
 T = TypeVar("T")

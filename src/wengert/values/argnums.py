@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import permutations
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from wengert.values.callables import (
 )
 from wengert.values.codes import code_of
 from wengert.values.gradients import global_advice, globals_read
+from wengert.values.named_tuples import NamedTuple
 from wengert.values.specs import as_float, is_complex, is_inexact
 from wengert.values.tree_parts import close_matches, near_paths, part_at, with_single_quotes
 from wengert.values.trees import leaves

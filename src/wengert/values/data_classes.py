@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
+from wengert.values.named_tuples import NamedTuple
 from wengert.values.names import lookup
 
 

@@ -9,9 +9,11 @@ import operator
 import sys
 import types
 import unicodedata
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+
+from wengert.values.named_tuples import NamedTuple
 
 
 class ImportPath(NamedTuple):

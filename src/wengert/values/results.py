@@ -12,11 +12,12 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from numbers import Integral, Number
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from wengert.values.functional import Path
+from wengert.values.named_tuples import NamedTuple
 from wengert.values.names import is_heap_type
 from wengert.values.specs import Spec, elements, is_inexact, spec_of
 from wengert.values.trees import is_container, namespace, shallow_copy, walk

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from operator import is_
 from types import CellType, FunctionType, MethodType
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import ProxyTypes
 
 import numpy as np
 
 from wengert.values.codes import code_of
+from wengert.values.named_tuples import NamedTuple
 from wengert.values.random_states import (
     generator_types,
     has_state,

@@ -18,11 +18,12 @@ from types import (
     MemberDescriptorType,
     SimpleNamespace,
 )
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from wengert.values.named_tuples import NamedTuple
 from wengert.values.names import is_heap_type
 from wengert.values.specs import is_inexact
 

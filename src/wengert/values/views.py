@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 from numpy.lib.stride_tricks import as_strided
+
+from wengert.values.named_tuples import NamedTuple
 
 DummyArray: Any = type(as_strided(np.zeros(1), (2,), (0,)).base)  # between a strided view and its array
 # Keeps the keys of such dictionaries interned: interning them again each time makes Python rebuild its table of

@@ -15,9 +15,10 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from wengert.values.frames import is_at_caller, is_ours
+from wengert.values.named_tuples import NamedTuple
 
 F = TypeVar("F", bound=Callable[..., Any])
 _warnings: Any = warnings
