@@ -1,5 +1,9 @@
 """The public functions, one file for each family; the `wengert` namespace exports them all."""
 
+from typing import TYPE_CHECKING
+
+from wengert.values.late_modules import imported_late
+
 _NAMES = {
     "api.batches": "vmap",
     "api.checks": "check_grads",
@@ -41,3 +45,6 @@ HOMES = {name: f"wengert.{module}" for module, names in _NAMES.items() for name 
     name: f"wengert.{name}" for name in ("dask", "extend", "optim", "tensor")
 }
 """The module that defines each name of the `wengert` namespace; it is imported when the name is first used."""
+
+if not TYPE_CHECKING:  # a type checker sees the modules themselves
+    __getattr__ = imported_late(__name__, "nan_checks")

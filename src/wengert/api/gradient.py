@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from wengert.api.nan_checks import check_finite_result
+from wengert.api import nan_checks
 from wengert.errors import RefusedCallError, WengertError
 from wengert.hooks.tracer import enter_arguments, enter_leaves, open_level, run, without_innermost_level
-from wengert.mutation.residuals import excerpt
+from wengert.mutation import residuals
+from wengert.recording import no_path
 from wengert.recording.inputs import Leaves, Swaps, gradient_form
-from wengert.recording.no_path import is_lost, warn_of_loss
 from wengert.recording.recording import STATE, Level, Recording, calling, silent
 from wengert.recording.session import SESSION, active_recording, tidying
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
 from wengert.reverse.ends import LeafGradients, leading_gradients, result_seeds, scalar_seed
 from wengert.reverse.walk import reverse
-from wengert.rulebook.pushforwards import plainly
+from wengert.values import gradients as gradients_module
 from wengert.values import signatures
 from wengert.values.argnums import (
     Argnums,
@@ -37,7 +37,7 @@ from wengert.values.argnums import (
     with_aux,
 )
 from wengert.values.callables import unwrapped
-from wengert.values.gradients import named_gradients
+from wengert.values.projection import plainly
 from wengert.values.settings import SETTINGS
 from wengert.values.specs import is_complex
 from wengert.values.transformed import check_function, transforms
@@ -257,12 +257,12 @@ def vjp_of_call(
         aux = None
         if has_aux:
             result, aux = with_aux(f, result)
-        slots_of_result = [slot_of(recording, leaf) for _, leaf in leaves(result)]
-        if slots_of_result and (swaps.made or not quiet) and all(is_lost(recording, here, k) for k in slots_of_result):
-            warn_of_loss(recording, here, f, asked_for(f, args, kwargs, wanted))
+        ends = [slot_of(recording, leaf) for _, leaf in leaves(result)]
+        if ends and (swaps.made or not quiet) and all(no_path.is_lost(recording, here, slot) for slot in ends):
+            no_path.warn_of_loss(recording, here, f, asked_for(f, args, kwargs, wanted))
         if SETTINGS.debug_nans and not depth:
-            check_finite_result(recording, result)
-        pullback = pullback_of(recording, here, excerpt(recording, here.start), swaps, slots, result)
+            nan_checks.check_finite_result(recording, result)
+        pullback = pullback_of(recording, here, residuals.excerpt(recording, here.start), swaps, slots, result)
         value = swaps.leave(result)
     return value, pullback, swaps.leave(aux)
 
@@ -331,7 +331,7 @@ def _gradient_at_once(
         )
     finally:
         SESSION.tidy()
-    return value, named_gradients(gradients, f, argument_names(f, args, kwargs, places))
+    return value, gradients_module.named_gradients(gradients, f, argument_names(f, args, kwargs, places))
 
 
 def _trace_and_reverse(
@@ -385,11 +385,11 @@ def _trace_and_reverse(
                 gradient_of = LeafGradients(cotangents, slots, depth > 0)
                 gradients = [*swaps.mirrors(gradient_of)]
             if SETTINGS.debug_nans and not depth:
-                check_finite_result(recording, value, gradients)
+                nan_checks.check_finite_result(recording, value, gradients)
         missed = not gradient_of.is_reached(here) if depth else not seeds
         quiet |= allow_int and not swaps.made
-        if missed and not quiet and is_lost(recording, here, seeds[0][0] if seeds else None):
-            warn_of_loss(recording, here, f, asked_for(f, args, kwargs, wanted))
+        if missed and not quiet and no_path.is_lost(recording, here, seeds[0][0] if seeds else None):
+            no_path.warn_of_loss(recording, here, f, asked_for(f, args, kwargs, wanted))
         if depth:
             recording.stopped = len(recording.entries)  # the gradient of a linear function is a constant
         if not simple or type(value) is not np.float64:  # which is none of the arguments

@@ -20,10 +20,10 @@ from wengert.recording.variables import splat
 from wengert.reverse.accumulators import is_plain
 from wengert.reverse.moved_steps import bound_arguments, moved_parts
 from wengert.rulebook.moved_pullbacks import UnsupportedError
-from wengert.rulebook.pushforwards import plainly
 from wengert.values.cotangents import has_nan
 from wengert.values.functional import getfield, setitem
 from wengert.values.keys import is_basic, key_parts, names_once
+from wengert.values.projection import plainly
 from wengert.values.specs import FLOATS
 
 WALKED_CALLS, WALKED_NUMBERS, WALKED_COLUMNS = 400, 1 << 12, 64

@@ -7,17 +7,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.api import nan_checks
 from wengert.api.gradient import Args, Places, pullback_of
-from wengert.api.nan_checks import check_finite_result
 from wengert.errors import ArgumentError
 from wengert.forward.step import require_known
 from wengert.forward.stream import Stream
 from wengert.forward.walk import Tangents, forward
 from wengert.hooks.tracer import enter_arguments, open_level, run, without_innermost_level
-from wengert.mutation.residuals import excerpt, materialise
+from wengert.mutation import residuals
+from wengert.recording import no_path
 from wengert.recording.container_arguments import with_held_leaves
 from wengert.recording.inputs import Swaps
-from wengert.recording.no_path import is_lost, warn_of_loss
 from wengert.recording.recording import STATE, Level, Recording, calling
 from wengert.recording.session import active_recording, tidying
 from wengert.recording.slots import slot_of
@@ -95,7 +95,7 @@ def jvp_of_call(
             value, form, aux, swaps, asked = _record_call(recording, here, work)
             seeds = asked.seeds(tangents, calling(recording), size)
             end = len(recording.entries)
-            materialise(recording, here.start, end, written_only=True)
+            residuals.materialise(recording, here.start, end, written_only=True)
             with without_innermost_level(recording):
                 slot_tangents = forward(recording, here.start, end, seeds, recording.call, depth, size)
                 y_dot = _result_tangent(form, slot_tangents, seeds, recording.call, size)
@@ -110,7 +110,7 @@ def jvp_of_call(
             finally:
                 recording.stream, recording.entries = None, []  # break the cycle
         if SETTINGS.debug_nans and not depth:
-            check_finite_result(recording, value, y_dot)
+            nan_checks.check_finite_result(recording, value, y_dot)
         value = swaps.leave(value)
     return value, y_dot, swaps.leave(aux)
 
@@ -251,7 +251,7 @@ def linearize_call(
         result, form, aux, swaps, asked = _record_call(recording, here, work)
         if is_done is not None and is_done():
             return None, None, None, None
-        kept, end, pullback = excerpt(recording, here.start), len(recording.entries), None
+        kept, end, pullback = residuals.excerpt(recording, here.start), len(recording.entries), None
         if backward:
             slots: dict[int, int | None] = dict(zip(map(id, swaps.made), sorted(here.inputs), strict=True))
             pullback = pullback_of(recording, here, kept, swaps, slots, result)
@@ -301,8 +301,8 @@ def _record_call(
         found = [leaf for _, leaf in leaves(value)]
         slots = [slot_of(recording, leaf) for leaf in found]
         form = ResultForm(mirror(value, itself), slots, [spec_of(leaf) for leaf in found])
-        if slots and (swaps.made or not work.quiet) and all(is_lost(recording, here, slot) for slot in slots):
-            warn_of_loss(recording, here, f, asked_for(*work[:4]))
+        if slots and (swaps.made or not work.quiet) and all(no_path.is_lost(recording, here, slot) for slot in slots):
+            no_path.warn_of_loss(recording, here, f, asked_for(*work[:4]))
     finally:
         recording.keeps_results = keeps_results
         if stream is not None:

@@ -9,7 +9,8 @@ import numpy as np
 
 from wengert.recording.container_arguments import Place, spread, with_held_leaves
 from wengert.recording.user_pullbacks import RruleCall
-from wengert.rulebook.pushforwards import plainly, push, row_of, transposed
+from wengert.rulebook.pushforwards import push, row_of, transposed
+from wengert.values.projection import plainly
 from wengert.values.results import cotangent, form_of, is_flat, keys_of
 from wengert.values.trees import is_container, leaves, walk
 

@@ -26,10 +26,10 @@ from wengert.recording.primitives import INPUT, Bound
 from wengert.recording.recording import STATE, Entry, Recording, flat_slots, silent
 from wengert.recording.shadow import SHADOW, held
 from wengert.recording.subclasses import renewed
-from wengert.rulebook.pushforwards import plainly
 from wengert.values.codes import code_of
 from wengert.values.cotangents import force
 from wengert.values.functional import STORES, setlens
+from wengert.values.projection import plainly
 from wengert.values.results import with_leaves
 from wengert.values.specs import spec_of
 from wengert.values.stores import written

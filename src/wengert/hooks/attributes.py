@@ -10,17 +10,15 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
+from wengert.hooks import data_reads, flat_iterators, reshaping
 from wengert.hooks.classes import as_traced, require_primitive
 from wengert.hooks.code_swap import prepare, prepare_module
-from wengert.hooks.data_reads import NOT_READ, read_attribute
-from wengert.hooks.flat_iterators import assign_flat
 from wengert.hooks.lookups import guard_reachable
 from wengert.hooks.readers import check_read
-from wengert.hooks.reshaping import set_shape
 from wengert.hooks.writes import record_store
+from wengert.recording import layout
 from wengert.recording.aliases import READING_BY_NAME
 from wengert.recording.identity import given
-from wengert.recording.layout import flags_of, is_of_an_argument, laid_out, writable
 from wengert.recording.record import record_call
 from wengert.recording.recording import STATE, users_line
 from wengert.recording.slots import slot_of
@@ -77,7 +75,7 @@ def get_attribute(obj: Any, name: str, site: Site | None) -> Any:
 def fetch_attribute(obj: Any, name: str) -> Any:
     """Return `obj.name` as CPython finds it; an attribute of a traced value is recorded."""
     t, recording = type(obj), STATE.recording
-    if t in READS and (value := read_attribute(obj, name)) is not NOT_READ:
+    if t in READS and (value := data_reads.read_attribute(obj, name)) is not data_reads.NOT_READ:
         return value
     is_value = issubclass(t, (np.ndarray, np.generic, float, complex))  # `isinstance` would ask for its `__class__`
     if (
@@ -140,15 +138,15 @@ def _value_attribute(recording: Any, obj: Any, name: str) -> Any:
     """Read an attribute of a traced array or number: record it, guard it if it describes memory, or refuse it."""
     if name in _LAYOUT:
         if recording.keep:
-            laid_out(recording)
+            layout.laid_out(recording)
             if name == "flags":
-                writable(recording, [owner_of(obj)])
-                return flags_of(recording, given(recording, obj))
+                layout.writable(recording, [owner_of(obj)])
+                return layout.flags_of(recording, given(recording, obj))
         return getattr(given(recording, obj), name)
     fn = _RECORDED_AS.get(name)
     if name == "base" and recording.keep:
-        laid_out(recording)
-    if name == "base" and not (recording.keep and is_of_an_argument(recording, obj)):
+        layout.laid_out(recording)
+    if name == "base" and not (recording.keep and layout.is_of_an_argument(recording, obj)):
         owner = recording.memory.array_covering(owner_of(obj)) if isinstance(obj, np.ndarray) else obj
         if owner is not None:
             return None if owner is obj else owner
@@ -171,10 +169,10 @@ def set_attribute(obj: Any, value: Any, name: str, site: Site | None) -> None:
             _set_part(obj, name, value)
             return
         if name == "flat":
-            assign_flat(obj, slice(None), value)
+            flat_iterators.assign_flat(obj, slice(None), value)
             return
         if name == "shape" and lookup(t, name) is _SHAPE:
-            set_shape(obj, value)
+            reshaping.set_shape(obj, value)
             return
         if hasattr(np.ndarray, name) and slot_of(STATE.recording, obj) is not None:
             raise STATE.recording.refuse(

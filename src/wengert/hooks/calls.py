@@ -13,8 +13,8 @@ import weakref
 from functools import partial
 from typing import Any
 
+from wengert.hooks import data_reads
 from wengert.hooks.code_swap import HOOKS
-from wengert.hooks.data_reads import reading
 from wengert.hooks.decide import (
     ENTERED_COPY,
     HASHABLE,
@@ -177,7 +177,7 @@ def resolve_method(f: types.MethodType, by_reads: bool = True) -> Any:
     if types.MethodType in rules.types and f in rules:
         return resolve_other(f, types.MethodType)
     if type(f.__self__) in READS and by_reads:
-        return reading(f, partial(resolve_method, by_reads=False))
+        return data_reads.reading(f, partial(resolve_method, by_reads=False))
     if type(inner) is types.FunctionType:
         twin = twins.get(inner)
         return types.MethodType(resolve_function(inner) if twin is None else twin, f.__self__)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import BytecodeError
-from wengert.hooks.data_reads import are_untraced
+from wengert.hooks import data_reads
 from wengert.hooks.lazy_instrumentation import SUSPENDED, is_lazy, lazy_code, may_be_lazy
 from wengert.hooks.modules import MODULE_DECISIONS
 from wengert.recording.aliases import PASSING
@@ -132,7 +132,7 @@ def prepare_value(value: Any) -> None:
 
 def _are_all_data(t: type, things: Sequence[Any]) -> bool:
     """Whether a class has declared reads, and the things of this class hold no traced value."""
-    return t in READS and are_untraced(STATE.recording, [thing for thing in things if type(thing) is t])
+    return t in READS and data_reads.are_untraced(STATE.recording, [thing for thing in things if type(thing) is t])
 
 
 def _prepare_items(items: Any) -> None:

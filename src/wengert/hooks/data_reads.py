@@ -14,9 +14,9 @@ import numpy as np
 from wengert.recording.recording import STATE, Recording, silent
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
-from wengert.rulebook.pushforwards import plainly
 from wengert.values.data_classes import READS
 from wengert.values.names import lookup
+from wengert.values.projection import plainly
 from wengert.values.specs import elements
 
 _SINGLE = {

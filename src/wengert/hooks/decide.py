@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import NoDerivativeError, RefusedCallError
-from wengert.hooks import foreign
+from wengert.hooks import foreign, native_values, solver_callbacks, solver_effects
 from wengert.hooks.classes import REDUCED_BY, as_traced, bind_method, python_method
 from wengert.hooks.code_swap import copy_function, is_entered, prepare, swap_in, twin_of
 from wengert.hooks.lazy_instrumentation import is_lazy
 from wengert.hooks.modules import MODULE_DECISIONS
-from wengert.hooks.native_values import with_values_of
 from wengert.hooks.policy import (
     CALLABLES,
     IN_C,
@@ -40,9 +39,7 @@ from wengert.hooks.policy import (
 )
 from wengert.hooks.readers import check_reader
 from wengert.hooks.search import function_of, guarded, opaque, search
-from wengert.hooks.solver_callbacks import reaches_traced, unseen
-from wengert.hooks.solver_effects import SolverEffects
-from wengert.hooks.standins.compiled import source_of
+from wengert.hooks.standins import compiled
 from wengert.hooks.standins.functions import recorded, recorder
 from wengert.recording.primitives import Primitive, hashable, primitive_of
 from wengert.recording.recording import STATE, users_line
@@ -132,7 +129,7 @@ def _native_or_stand_in(standin: Callable[..., Any], f: Any, owner: Any = None) 
     def follow(*args: Any, **kwargs: Any) -> Any:
         site = STATE.site
         try:
-            with SolverEffects(args, kwargs):
+            with solver_effects.SolverEffects(args, kwargs):
                 return as_traced(standin)(*args, **kwargs)
         except NoDerivativeError as error:
             STATE.site = site
@@ -142,10 +139,12 @@ def _native_or_stand_in(standin: Callable[..., Any], f: Any, owner: Any = None) 
         recording = STATE.recording
         if recording is None:
             return f(*args, **kwargs)
-        if takes_callbacks and ((recording.reads is not None and runs_user_code) or reaches_traced(args, kwargs)):
+        may_read = recording.reads is not None and runs_user_code
+        if takes_callbacks and (may_read or solver_callbacks.reaches_traced(args, kwargs)):
             return follow(*args, **kwargs)
-        traced = partial(with_values_of, f, follow) if is_of_c else follow
-        run = partial(unseen, f) if takes_callbacks or is_of_library else f  # where hooks see what callbacks read
+        traced = partial(native_values.with_values_of, f, follow) if is_of_c else follow
+        calls_back = takes_callbacks or is_of_library  # hooks see what callbacks read
+        run = partial(solver_callbacks.unseen, f) if calls_back else f
         return opaque(recording, f, args, kwargs, owner, run=run, standin=traced)
 
     return call
@@ -219,7 +218,7 @@ def _decide_bound_method(f: types.MethodType) -> Decision:
 
 
 def _decide_object(f: Any) -> Decision:
-    standin = source_of(f)
+    standin = compiled.source_of(f)
     if standin is not None:
         return stand_in_call(
             "It was compiled from a Python function, which is its stand-in.",

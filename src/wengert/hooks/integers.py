@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from wengert.hooks import data_reads
 from wengert.hooks.classes import bind_method, python_method
-from wengert.hooks.data_reads import plain_key
 from wengert.recording.primitives import Primitive
 from wengert.recording.recording import C_ONLY_TYPES
 from wengert.values.names import home_of, is_heap_type
@@ -27,7 +27,7 @@ def integer(a: Any) -> Any:
         return tuple(map(integer, a)) if may_be_integer(a) else a
     if type(a) is slice:
         return slice(integer(a.start), integer(a.stop), integer(a.step)) if may_be_integer(a) else a
-    a = plain_key(a)
+    a = data_reads.plain_key(a)
     method = python_method(type(a), "__index__")
     if method is None or any([python_method(type(a), name) for name in _OTHER_CONVERSIONS]):
         return a

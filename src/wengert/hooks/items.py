@@ -12,10 +12,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.hooks import foreign
+from wengert.hooks import data_reads, foreign
 from wengert.hooks.classes import as_traced, defines, python_method, require_primitive
 from wengert.hooks.code_swap import CALLING_ITERATORS, prepare, swap_in_iterator
-from wengert.hooks.data_reads import NOT_READ, read_by
 from wengert.hooks.foreign import NOT_FOREIGN
 from wengert.hooks.integers import integer
 from wengert.hooks.lookups import guard_hashing, guard_index, guard_reachable, guard_set_order
@@ -206,7 +205,7 @@ def _is_short(key: Any) -> bool:
 def _get_item_slowly(container: Any, key: Any) -> Any:
     """Do `container[key]` where no short path applies: for the user's class, a C object, or recorded."""
     t = type(container)
-    if t in READS and (value := read_by(container, "__getitem__", (key,))) is not NOT_READ:
+    if t in READS and (value := data_reads.read_by(container, "__getitem__", (key,))) is not data_reads.NOT_READ:
         return value
     if python_method(t, "__getitem__") is not None:
         return container[key]
@@ -333,8 +332,8 @@ def iterable(obj: Any, site: Site | None) -> Any:
     if items is not NOT_FOREIGN:
         return items
     if t in READS and recording is not None and recording.reads is None:
-        items = read_by(obj, "__iter__", ())
-        if items is not NOT_READ:
+        items = data_reads.read_by(obj, "__iter__", ())
+        if items is not data_reads.NOT_READ:
             return items
     if recording is not None and t is np.broadcast and id(obj) in recording.caches.get(np.broadcast, ()):
         raise recording.refuse(

@@ -12,17 +12,15 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.hooks import foreign
+from wengert.hooks import data_reads, foreign, table_operators
 from wengert.hooks.classes import as_traced, bind_method, defines, python_method, require_primitive
 from wengert.hooks.code_swap import is_third_party, prepare
-from wengert.hooks.data_reads import NOT_READ, are_data, run_untraced
 from wengert.hooks.foreign import NOT_FOREIGN
 from wengert.hooks.items import dict_argument, each_item, iterable
 from wengert.hooks.lookups import HASH_CONTAINERS, guard_hashing, guard_lookup, guard_reachable
 from wengert.hooks.operators import COMPARISONS, Binary
 from wengert.hooks.search import CARRIER_TYPES, FROZEN, opaque, search
 from wengert.hooks.standins.probes import probe
-from wengert.hooks.table_operators import operate_on_tables
 from wengert.hooks.writes import record_write
 from wengert.mutation.storage import memory_of
 from wengert.mutation.versions import NO_UPDATE
@@ -155,10 +153,10 @@ def binary(op: Binary, left: Any, right: Any) -> Any:
     if tl in NUMERIC and tr in NUMERIC and STATE.fast is not None:
         return _record_numeric(op, left, right)
     if tl in READS or tr in READS:
-        if are_data(STATE.recording, (left, right)):
-            return run_untraced(op.fn, left, right)
-        value = operate_on_tables(op, left, right)
-        if value is not NOT_READ:
+        if data_reads.are_data(STATE.recording, (left, right)):
+            return data_reads.run_untraced(op.fn, left, right)
+        value = table_operators.operate_on_tables(op, left, right)
+        if value is not data_reads.NOT_READ:
             return value
     if python_method(tl, op.method) or python_method(tr, op.reflected) or _is_object(left) or _is_object(right):
         return apply_protocol(op, left, right)
@@ -283,8 +281,8 @@ _SEQUENCE_TYPES = (list, tuple, str, bytes, bytearray, collections.deque, array.
 
 def compare(op: Binary, left: Any, right: Any) -> Any:
     """`left op right` for a comparison."""
-    if (type(left) in READS or type(right) in READS) and are_data(STATE.recording, (left, right)):
-        return run_untraced(op.fn, left, right)
+    if (type(left) in READS or type(right) in READS) and data_reads.are_data(STATE.recording, (left, right)):
+        return data_reads.run_untraced(op.fn, left, right)
     if python_method(type(left), op.method) or python_method(type(right), op.reflected):
         return apply_protocol(op, left, right)
     recording = STATE.recording
@@ -340,8 +338,8 @@ def _compare_items(op: Binary, left: Any, right: Any) -> Any:
 
 def unary(fn: Callable[[Any], Any], method: str, a: Any) -> Any:
     """`-a`, `+a`, `~a`."""
-    if type(a) in READS and are_data(STATE.recording, (a,)):
-        return run_untraced(fn, a)
+    if type(a) in READS and data_reads.are_data(STATE.recording, (a,)):
+        return data_reads.run_untraced(fn, a)
     found = python_method(type(a), method)
     if found is not None:
         return bind_method(found, a)()

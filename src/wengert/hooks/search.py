@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
+from wengert.hooks import rule_errors
 from wengert.hooks.operators import BINARY, COMPARISONS
-from wengert.hooks.rule_errors import STRING, object_array_error, refuse_or_survey
-from wengert.mutation.fields import is_record, is_traced_record
+from wengert.mutation import fields
 from wengert.recording.aliases import READERS, behind
 from wengert.recording.decisions import decided, exact, guard, made_text
 from wengert.recording.recording import C_ONLY_TYPES, STATE, Recording, users_line
@@ -97,7 +97,7 @@ def _find_traced(recording: Recording, things: Any, functions: list[Any] | None 
             if id(thing) in SHADOW or id(thing) in recording.texts:
                 yield thing
             continue
-        if is_traced_record(recording, thing):
+        if recording.memory.holds_objects and fields.is_traced_record(recording, thing):
             yield thing
             continue
         if not _has_objects(thing) and (slot_of(recording, thing) is not None or id(thing) in recording.texts):
@@ -230,7 +230,7 @@ def refuse_object_results(recording: Recording, result: Any) -> None:
     stack, seen = [result], set[int]()
     while stack:
         thing, t = stack[-1], type(stack.pop())
-        if is_traced_record(recording, thing):
+        if recording.memory.holds_objects and fields.is_traced_record(recording, thing):
             raise recording.refuse(
                 RefusedCallError(
                     f"{users_line()}: the function returns records with traced values, which have no derivative. "
@@ -319,9 +319,10 @@ def opaque(
     why, find = "", traced_in if standin is None else _find_traced  # the first decides for a stand-in
     try:
         for value in find(recording, things, functions):
-            slot = None if is_record(value) else slot_of(recording, value)
+            slot = None if fields.is_record(value) else slot_of(recording, value)
             if slot is None or is_inexact(value):
-                why = STRING if slot is None and isinstance(value, (str, bytes)) else "a traced value reaches it"
+                is_text = slot is None and isinstance(value, (str, bytes))
+                why = rule_errors.STRING if is_text else "a traced value reaches it"
                 break
             if _is_blank(recording, slot):  # it will be filled from guarded values
                 SHADOW.pop(id(value), None)
@@ -339,7 +340,7 @@ def opaque(
     if why and not fits(fn, args, kwargs):
         fn(*args, **kwargs)  # raises its own error
     if why:
-        refuse_or_survey(recording, fn, why, args)
+        rule_errors.refuse_or_survey(recording, fn, why, args)
     call = run or fn
     made = run_watching_writes(
         recording, partial(run_outside_turn, recording, call) if may_wait_for_threads(fn) else call, args, kwargs
@@ -438,7 +439,7 @@ def run_watching_writes(
         if any(
             [_has_traced_objects(recording, a) for a in (*untraced, *(value if type(value) is tuple else (value,)))]
         ):
-            raise recording.refuse(object_array_error(fn))
+            raise recording.refuse(rule_errors.object_array_error(fn))
         return value
     finally:
         for array, saved in before:

@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.hooks import calls, escape_monitor, generated
-from wengert.hooks.advice import add_advice
+from wengert.hooks import advice, calls, escape_monitor, generated
 from wengert.hooks.code_swap import prepare, prepare_value
 from wengert.hooks.search import refuse_object_results
 from wengert.mutation.storage import Memory
+from wengert.recording import nans
 from wengert.recording.inputs import Leaves, Swaps
-from wengert.recording.nans import check_every_call
 from wengert.recording.primitives import INPUT
 from wengert.recording.recording import STATE, Level, Recording, flat_slots
 from wengert.recording.rule_reads import search_rest
@@ -59,7 +58,7 @@ class open_level:
                     escape_monitor.turn_reports_on()
             STATE.recording, STATE.fast = recording, recording if self.context is None else None
             if SETTINGS.debug_nans:
-                check_every_call(recording)
+                nans.check_every_call(recording)
         else:
             recording.inner += 1
         here = self.here = Level(len(recording.entries))
@@ -297,5 +296,5 @@ def _attach_trace(error: BaseException, f: Callable[..., Any], recording: Record
     """Attach the recording so far to an exception, for `post_mortem`, and return the exception."""
     if len(recording.levels) == 1:
         vars(error)["__wengert__"] = LastTrace(f, recording.entries)
-        add_advice(error)
+        advice.add_advice(error)
     return error

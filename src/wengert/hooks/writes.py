@@ -18,8 +18,8 @@ from wengert.hooks import foreign
 from wengert.hooks.search import refuse_hidden
 from wengert.hooks.short_writes import run_unfinished, write_entry
 from wengert.mutation.storage import Memory, memory_of
+from wengert.recording import layout
 from wengert.recording.decisions import guard, raised, unharmed
-from wengert.recording.layout import writable
 from wengert.recording.primitives import Primitive, ruled
 from wengert.recording.record import arrays_for_lists, as_array, bind
 from wengert.recording.recording import C_ONLY_TYPES, STATE, Recording, flat_slots, users_line
@@ -100,7 +100,7 @@ def _write_at(recording: Recording, memory: Memory, array: np.ndarray, key: Any,
         if array.flags.writeable:
             raised(recording, error, setitem, (array, key, value), {})
         elif recording.keep:
-            writable(recording, [owner_of(array)])
+            layout.writable(recording, [owner_of(array)])
         raise
     if intended is not None and not np.array_equal(array[key], intended, equal_nan=True):
         raise recording.refuse(

@@ -17,9 +17,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.mutation.fields import Fields
-from wengert.mutation.lent_views import LentViews
-from wengert.mutation.placed_views import PlacedViews
+from wengert.mutation import fields, lent_views, placed_views
 from wengert.mutation.regions import append_call, read_at_key, read_region, slot_before, store_region
 from wengert.mutation.roots import Roots, file_array, is_open, root_of
 from wengert.mutation.undo import EveryOwner, FinalContents, UndoRecord, overwrite, undo_write
@@ -84,9 +82,9 @@ class Memory:
     _captured: _Arrays = made_when_read(dict)  # owners of the residuals of pullbacks, by id
     _roots: computed_once[Roots] = made_when_read(dict)
     replaced: _Replaced = made_when_read(list)  # copied residuals, kept alive since their ids are in the shadow table
-    lent = made_when_read(LentViews)
-    placed = made_when_read(PlacedViews)
-    fields = made_when_read(Fields)
+    lent = made_when_read(lambda: lent_views.LentViews())  # the modules are imported late
+    placed = made_when_read(lambda: placed_views.PlacedViews())
+    fields = made_when_read(lambda: fields.Fields())
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import CacheWarning
+from wengert.recording import reachability
 from wengert.recording.nondifferentiable import refuse_digit
-from wengert.recording.reachability import is_within
 from wengert.recording.recording import STATE, Recording, users_line
 from wengert.recording.slots import slot_of
 from wengert.values.codes import original
@@ -58,7 +58,7 @@ def compared(left: Any, right: Any) -> None:
 def recognised(kept: Any) -> None:
     """Warn if `kept`, which an argument was found to be, is stored where an earlier call may have put it."""
     recording = STATE.recording
-    if recording is not None and not _is_named(kept) and is_within(recording, _roots(recording), kept):
+    if recording is not None and not _is_named(kept) and reachability.is_within(recording, _roots(recording), kept):
         _warn_of_cache()
 
 
@@ -215,8 +215,8 @@ def _is_kept(recording: Recording, thing: Any) -> bool:
         return False
     reads: Any = recording.reads
     _, own = (thing, thing) if reads is None else reads.originals.get(id(thing), (thing, thing))
-    return is_within(recording, _roots(recording), thing) or (
-        own is not thing and is_within(recording, _roots(recording), own)
+    return reachability.is_within(recording, _roots(recording), thing) or (
+        own is not thing and reachability.is_within(recording, _roots(recording), own)
     )
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import NoRuleError
+from wengert.recording import reachability
 from wengert.recording.nondifferentiable import LARGE_INTEGER, taken_apart
 from wengert.recording.primitives import Primitive
 from wengert.recording.pullback_reads import FarReach
-from wengert.recording.reachability import nested
 from wengert.recording.recording import STATE, Recording, users_line
 from wengert.recording.slots import flat, slot_of
 from wengert.recording.subclasses import renewed
@@ -159,7 +159,7 @@ class _Known:
         return any([thing is cls for reach in self._reached for cls in reach.classes])
 
     def has_number(self, number: Any) -> bool:
-        codes = [code for reach in self._reached for f in reach.functions for code in nested(code_of(f))]
+        codes = [code for reach in self._reached for f in reach.functions for code in reachability.nested(code_of(f))]
         known = [self._args, [reach.held() for reach in self._reached], [code.co_consts for code in codes]]
         return reaches(known, lambda part: part is number)
 

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
+from wengert.recording import layout
 from wengert.recording.caches import recognised
 from wengert.recording.decisions import decided, exact
-from wengert.recording.layout import sameness_asked
 from wengert.recording.recording import STATE, OpenCounts, Recording, users_line
 from wengert.recording.slots import slot_of
 from wengert.values.sites import Site
@@ -40,7 +40,7 @@ def is_one(a: Any, b: Any) -> bool:
     """Whether two values are one object, as containers test before `==`; a watching trace notes the test."""
     recording = STATE.recording
     if OpenCounts.tapes:
-        sameness_asked(a, b)
+        layout.sameness_asked(a, b)
     reads = None if a is b or recording is None else recording.reads
     if reads is None:
         return a is b
@@ -91,7 +91,7 @@ def _gone() -> None:
 def is_(right: Any, left: Any, site: Site | None) -> bool:
     """The hook of `left is right`."""
     if OpenCounts.tapes:
-        sameness_asked(left, right)
+        layout.sameness_asked(left, right)
     if left is right:
         return True
     if type(left) is not type(right) and not OpenCounts.tapes:

@@ -17,11 +17,11 @@ import numpy as np
 
 from wengert.errors import ArgumentError
 from wengert.rulebook.registry import rules
+from wengert.values import tree_parts
 from wengert.values.callables import unwrapped
 from wengert.values.named_tuples import NamedTuple
 from wengert.values.specs import is_inexact
 from wengert.values.transformed import Transformed
-from wengert.values.tree_parts import part_at
 from wengert.values.trees import Leaf, Seen, TreePath, is_filled, itself, leaves, load_cell, mirror, path_text, walk
 
 Make: TypeAlias = Callable[[Leaf, TreePath], Leaf]  # what stands in place of the leaf at the path `path_text(path)`
@@ -128,6 +128,7 @@ class Swaps:
     def enter_parts(self, value: Any, name: str, paths: Sequence[str]) -> Any:
         """`value` with fresh leaves in the parts at these paths alone; each part is an entered value of its own."""
         rules.load()
+        part_at = tree_parts.part_at
         entered = self._enter(lambda: self._walk_parts(value, name, paths), lambda whole: part_at(whole, paths[0]))
         self._templates += [mirror(part_at(entered, path), itself) for path in paths[1:]]
         return entered
@@ -203,7 +204,7 @@ class Swaps:
 
     def _walk_parts(self, value: Any, name: str, paths: Sequence[str]) -> Any:
         """`value` with fresh leaves in the parts at these paths, and of arrays that are also in these parts."""
-        inside = [pair for path in paths for pair in leaves(part_at(value, path), name + path)]
+        inside = [pair for path in paths for pair in leaves(tree_parts.part_at(value, path), name + path)]
         arrays = {id(leaf) for _, leaf in inside if isinstance(leaf, np.ndarray)}
         numbers = {path for path, leaf in inside if not isinstance(leaf, np.ndarray)}
 
@@ -213,7 +214,7 @@ class Swaps:
         entered = self._walk(value, name, is_inside)
         self._index()
         for path in paths:
-            for at, leaf in leaves(part_at(entered, path), path):
+            for at, leaf in leaves(tree_parts.part_at(entered, path), path):
                 if id(leaf) not in self._originals:
                     raise ArgumentError(
                         f"argnums: the float at {at} is in an object that the arguments hold twice. Use the path that "

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import NoDerivativeError, NoRuleError, RefusedCallError, WengertError
+from wengert.recording import layout
 from wengert.recording.caches import EQUALITIES, compared
 from wengert.recording.container_arguments import Inside, inside
 from wengert.recording.decisions import attempt, exact
 from wengert.recording.fresh_results import check_result, kept_parts, made_constant, made_new
-from wengert.recording.layout import unchanged
 from wengert.recording.nondifferentiable import note_cut
 from wengert.recording.primitives import Bound, Primitive, ruled
 from wengert.recording.pullback_reads import OuterState
@@ -150,7 +150,7 @@ def _run_and_record(recording: Recording, primitive: Primitive, args: tuple[Any,
     made = call_watched(recording, primitive, given, ins, attempt, recording, fn, run_args, run_kwargs)
     if rule.identity and any(made[0] is a for a in args):
         if recording.keep:
-            unchanged(recording, primitive, made[0], args, ins, kwargs)
+            layout.unchanged(recording, primitive, made[0], args, ins, kwargs)
         return made[0]
     if not primitive.is_trusted or is_container(made[0]):
         check_result(recording, primitive, made[0], args)

@@ -22,10 +22,11 @@ import numpy as np
 from wengert.errors import NoDerivativeError, RefusedCallError, WengertError
 from wengert.recording.interface import WatchedReads, WrittenMemory
 from wengert.recording.primitives import CONSTANT
-from wengert.rulebook.pushforwards import plainly
 from wengert.values.frames import is_at_caller
+from wengert.values.late_modules import LateModule
 from wengert.values.lazy_attribute import computed_once, made_when_read
 from wengert.values.named_tuples import NamedTuple
+from wengert.values.projection import plainly
 from wengert.values.sites import Site
 from wengert.values.specs import light
 from wengert.values.undo_stack import Owed
@@ -322,6 +323,9 @@ class silent:
 
     def __exit__(self, *error: object) -> None:
         STATE.silenced, STATE.recording, STATE.fast = self.before
+
+
+LateModule.apart = silent  # a trace may run the import system's code instrumented
 
 
 @functools.cache

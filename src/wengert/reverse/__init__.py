@@ -1,1 +1,8 @@
 """The reverse pass: walk the recording back, set or add cotangents."""
+
+from typing import TYPE_CHECKING
+
+from wengert.values.late_modules import imported_late
+
+if not TYPE_CHECKING:  # a type checker sees the modules themselves
+    __getattr__ = imported_late(__name__, "checkpoint strategies")

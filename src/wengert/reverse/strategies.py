@@ -10,7 +10,7 @@ Source: the seed "Autodiff" (nGraph): `initialize`, `increment`, `finalize`.
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -122,7 +122,11 @@ class PassingTracedCotangents(_UnsummedSlots, TracedCotangents):
     """TracedCotangents that are not summed in some slots."""
 
 
-def choose_passed_slots(cotangents: _UnsummedSlots, recording: Recording, here: Level, seeds: Seeds) -> _UnsummedSlots:
-    """Set the slots in which `cotangents` are not summed, by the strategy in force; return them."""
-    cotangents.through, cotangents.waiting = passed_through(recording, here, seeds), deque()
-    return cotangents
+Passing: TypeAlias = PassingCotangents | PassingTracedCotangents
+
+
+def passing(recording: Recording, here: Level, seeds: Seeds, size: int, watching: Recording | None) -> Passing:
+    """Return the cotangents of a walk, with the slots in which they are not summed, by the strategy in force."""
+    made = PassingCotangents(size) if watching is None else PassingTracedCotangents(watching, recording)
+    made.through, made.waiting = passed_through(recording, here, seeds), deque()
+    return made

@@ -11,19 +11,18 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import NoDerivativeError, RuleError, of_rule
-from wengert.mutation.residuals import materialise
+from wengert.mutation import residuals
+from wengert.recording import nans
 from wengert.recording.container_arguments import spread
-from wengert.recording.nans import check_step, first_bad
 from wengert.recording.primitives import INPUT, Bound, PartUpdate, ShortForms
 from wengert.recording.pullback_reads import note_outer_changes
 from wengert.recording.recording import STATE, Entry, Level, Recording, Traced, flat_slots
 from wengert.recording.subclasses import viewed_plain
 from wengert.recording.user_pullbacks import RruleCall
 from wengert.recording.variables import splat
+from wengert.reverse import checkpoint, strategies
 from wengert.reverse.accumulators import EAGER, Cotangents, Seeds
-from wengert.reverse.checkpoint import CheckpointEntry
 from wengert.reverse.parts import field_step, number_read, number_store, number_sum, number_update, store_step, sum_step
-from wengert.reverse.strategies import PassingCotangents, PassingTracedCotangents, choose_passed_slots
 from wengert.rulebook.array_steps import array_step
 from wengert.rulebook.runtime import own
 from wengert.values.cotangents import AbstractTangent, are_finite, has_nan, is_all_zero
@@ -69,11 +68,11 @@ def reverse(
     for slot, _ in seeds:
         end = max(end, slot)
     plain = SETTINGS.are_default
+    passing: strategies.Passing | None = None
     if watching is not None or depth or not (plain or _walks_plainly()):
-        materialise(recording, here.start, end + 1, written_only=True)
+        residuals.materialise(recording, here.start, end + 1, written_only=True)
         recording.depends(end, here)
-        made = PassingCotangents(end + 1) if watching is None else PassingTracedCotangents(watching, recording)
-        cotangents: Cotangents = choose_passed_slots(made, recording, here, seeds)
+        cotangents: Cotangents = (passing := strategies.passing(recording, here, seeds, end + 1, watching))
     else:
         cotangents = _new_cotangents(recording, end, make or (Cotangents if plain else EAGER[SETTINGS.add]))
     if recording.memory.has_outer_reads:
@@ -81,9 +80,9 @@ def reverse(
     cotangents.begin(seeds)
     cotangents.owed, owed = recording.owed, len(recording.owed)
     try:
-        if isinstance(cotangents, (PassingCotangents, PassingTracedCotangents)):
-            _walk_stepwise(recording, here, cotangents, end, depth)
-            return cotangents
+        if passing is not None:
+            _walk_stepwise(recording, here, passing, end, depth)
+            return passing
         if once:
             recording.memory.use_up()
             _walk_quickly(recording, here, cotangents, end, depth, math.inf, may_drop_entries)
@@ -202,9 +201,7 @@ def _walk_stretch(recording: Recording, here: Level, cotangents: Cotangents, end
         _walk_carefully(recording, here, cotangents, end, 0, True)
 
 
-def _walk_stepwise(
-    recording: Recording, here: Level, cotangents: PassingCotangents | PassingTracedCotangents, end: int, depth: int
-) -> None:
+def _walk_stepwise(recording: Recording, here: Level, cotangents: strategies.Passing, end: int, depth: int) -> None:
     """Walk back in general steps, which an outer trace sees or which pass on contributions at once."""
     site = STATE.site
     cotangents.live = here.dependent
@@ -221,9 +218,7 @@ def _walk_stepwise(
 
 
 @steps("cotangents")
-def _noted_step(
-    recording: Recording, cotangents: PassingCotangents | PassingTracedCotangents, slot: int, label: str, depth: int
-) -> None:
+def _noted_step(recording: Recording, cotangents: strategies.Passing, slot: int, label: str, depth: int) -> None:
     entry = recording.entries[slot]
     assert entry is not None
     STATE.site = entry[5]
@@ -244,7 +239,7 @@ def _noted_step(
             watching.batched = before
     if places:
         handed_on = [cotangent for _, cotangent, _ in cotangents.waiting]
-        check_step(recording, slot, y_bar, [*map(cotangents.table.__getitem__, places), *handed_on])
+        nans.check_step(recording, slot, y_bar, [*map(cotangents.table.__getitem__, places), *handed_on])
 
 
 def _has_own_rule(op: Any) -> bool:
@@ -254,7 +249,7 @@ def _has_own_rule(op: Any) -> bool:
 def _before_step(cotangents: Cotangents, slot: int, entry: Entry) -> tuple[list[int], Any]:
     """Return the argument slots whose cotangents are finite so far, and a copy of ȳ, which the step may overwrite."""
     y_bar = cotangents.table[slot]
-    places = [k for k in flat_slots(entry[2]) if first_bad(cotangents.table[k]) is None]
+    places = [k for k in flat_slots(entry[2]) if nans.first_bad(cotangents.table[k]) is None]
     return places, np.array(y_bar) if isinstance(y_bar, np.ndarray) else y_bar
 
 
@@ -269,11 +264,12 @@ def general_step(cotangents: Cotangents, slot: int, entry: Entry, depth: int) ->
             cotangents.add(ins[0], cotangent, owned)
     elif type(op) is RruleCall:
         _custom_step(cotangents, cotangent, owned, op, y, ins, args, depth)
-    elif type(op) is CheckpointEntry:
-        op.step_back(cotangents, cotangent, _walk_stretch)
     elif type(op) is PartUpdate:
         _update_step(cotangents, slot, cotangent, owned, op.bound, y, ins, args)
-    elif type(op) is not Bound or op.variant is None:
+    elif type(op) is not Bound:
+        if type(op) is checkpoint.CheckpointEntry:
+            op.step_back(cotangents, cotangent, _walk_stretch)
+    elif op.variant is None:
         return
     elif op.fn is getfield:
         field_step(cotangents, ins[0], args, cotangent)

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.rulebook.pushforwards import plainly, push
+from wengert.rulebook.pushforwards import push
 from wengert.rulebook.rule import Rule
 from wengert.values.cotangents import Thunk
 from wengert.values.numeric_trees import map_numbers
+from wengert.values.projection import plainly
 
 
 class Called(NamedTuple):

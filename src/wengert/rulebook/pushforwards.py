@@ -47,11 +47,6 @@ class Batches:
     batched: Callable[..., Any] = imported_when_read("wengert.rulebook.batched", "batched")
 
 
-def plainly(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Return `fn(*args, **kwargs)`: a `call` for pushforwards that no outer derivative records."""
-    return fn(*args, **kwargs)
-
-
 def push(
     call: Caller, fn: Callable[..., Any], rule: AnyRule, y: Any, args: Args, kwargs: Mapping[str, Any] | None,
     tangents: Args, size: int | None = None, keeps: bool = False,

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import ArgumentError, IntegerInputError, NonScalarOutputError
+from wengert.values import gradients, tree_parts
 from wengert.values.callables import (
     callable_name,
     has_no_parameters,
@@ -28,10 +29,8 @@ from wengert.values.callables import (
     unwrapped,
 )
 from wengert.values.codes import code_of
-from wengert.values.gradients import global_advice, globals_read
 from wengert.values.named_tuples import NamedTuple
 from wengert.values.specs import as_float, is_complex, is_inexact
-from wengert.values.tree_parts import close_matches, near_paths, part_at, with_single_quotes
 from wengert.values.trees import leaves
 
 Argnums = int | str | Sequence[int | str] | None
@@ -84,7 +83,7 @@ def _is_inside(path: str, whole: str) -> bool:
 def argument_at(args: Sequence[Any], kwargs: Mapping[str, Any], place: Place) -> Any:
     """Return the argument of a call, or the part of one, at a Place."""
     if isinstance(place, Part):
-        return part_at(argument_at(args, kwargs, place.argument), place.path)
+        return tree_parts.part_at(argument_at(args, kwargs, place.argument), place.path)
     return kwargs[place] if isinstance(place, str) else args[place]
 
 
@@ -125,11 +124,11 @@ def _part(key: str, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Pa
         example = (named_parameters(f) or ["0"])[0] + key
         raise ArgumentError(f"argnums={key!r} names no argument. Begin the path with a name, as in {example!r}.")
     argument = _place(int(head) if head.isdigit() else head, f, args, kwargs)
-    value, path = argument_at(args, kwargs, argument), with_single_quotes(key[len(head) :])
+    value, path = argument_at(args, kwargs, argument), tree_parts.with_single_quotes(key[len(head) :])
     try:
-        part_at(value, path)
+        tree_parts.part_at(value, path)
     except LookupError:
-        near = ", ".join(near_paths(value, head, head + path))
+        near = ", ".join(tree_parts.near_paths(value, head, head + path))
         raise ArgumentError(
             f"argnums names {key!r}, but the argument {head!r} has no such part. "
             + (f"Near paths are {near}. wg.tree_paths({head}) lists all." if near else f"{head!r} holds no float.")
@@ -159,8 +158,8 @@ def _outside(f: Any, name: str) -> str:
             f"It is a closure variable of {callable_name(f)}: its gradient is wg.grad(f, x)[1].closure[{name!r}]. Or "
             "make it a parameter, and pass its value."
         )
-    if name in globals_read(code_of(f)):
-        return global_advice(name, code_of(f))
+    if name in gradients.globals_read(code_of(f)):
+        return gradients.global_advice(name, code_of(f))
     return ""
 
 
@@ -283,7 +282,7 @@ def _meant(f: Any, name: str, value: Any) -> str:
     """Suggest what a keyword that `grad` does not have was meant to be."""
     if f is not None and name in parameter_names(f):
         return f"It is a parameter of {callable_name(f)}: write grad(f)(..., {name}=...)."
-    near = "argnums" if name in _ALIASES else next(iter(close_matches(name, OPTIONS)), None)
+    near = "argnums" if name in _ALIASES else next(iter(tree_parts.close_matches(name, OPTIONS)), None)
     if near is None:
         return f"Its options are {', '.join(OPTIONS)}. Pass a keyword of f as grad(f)(..., {name}=...)."
     shown = repr(value) if isinstance(value, (int, str, tuple, list)) else "..."
@@ -310,7 +309,7 @@ def refuse_swallowed(f: Any, words: Mapping[str, Any], lacks: str = "") -> None:
     `lacks`: the name of the caller, if it has none of these options.
     """
     for name in words:
-        near = close_matches(name, _ONLY_OF_GRAD, cutoff=0.8) if name.startswith(_BEGINNINGS) else []
+        near = tree_parts.close_matches(name, _ONLY_OF_GRAD, cutoff=0.8) if name.startswith(_BEGINNINGS) else []
         if not near or name in parameter_names(f):
             continue
         does_go = takes_any_keyword(f)

@@ -15,12 +15,12 @@ from wengert.values.specs import Spec, has_dtype, is_complex, is_inexact, spec_o
 ENTERED = "Pullbacks call this module, also with values that an outer derivative traces."
 
 
-def call_plainly(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call a function as it is."""
+def plainly(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Return `fn(*args, **kwargs)`: a `call` for derivatives that no outer derivative records."""
     return fn(*args, **kwargs)
 
 
-def unbroadcast(x_bar: Any, shape: tuple[int, ...], call: Callable[..., Any] = call_plainly) -> Any:
+def unbroadcast(x_bar: Any, shape: tuple[int, ...], call: Callable[..., Any] = plainly) -> Any:
     """Apply the transpose of broadcasting from `shape`: sum over the axes that it added or stretched."""
     have = np.shape(x_bar)
     if have == shape:
@@ -80,7 +80,7 @@ class ProjectTo:
         return f"ProjectTo({self.spec})"
 
 
-def project(x_bar: Any, spec: Spec, broadcasts: bool = True, call: Callable[..., Any] = call_plainly) -> Any:
+def project(x_bar: Any, spec: Spec, broadcasts: bool = True, call: Callable[..., Any] = plainly) -> Any:
     """Bring the cotangent `x_bar` to the shape, dtype and realness of `spec`; return itself if nothing changes.
 
     A thunk is evaluated. Axes of length 1 may be added or removed; with `broadcasts`, other axes are summed.

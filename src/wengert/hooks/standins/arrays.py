@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.hooks import foreign
+from wengert.hooks import flat_iterators, foreign, reshaping
 from wengert.hooks.classes import as_traced
 from wengert.hooks.code_swap import prepare
-from wengert.hooks.flat_iterators import assign_flat, read_flat
 from wengert.hooks.lookups import kept_recording
 from wengert.hooks.policy import (
     IN_C,
@@ -27,7 +26,6 @@ from wengert.hooks.policy import (
     stand_in_call,
     stand_in_for,
 )
-from wengert.hooks.reshaping import set_shape
 from wengert.hooks.search import guarded
 from wengert.hooks.standins.files import METHODS_OF_ARRAYS
 from wengert.hooks.standins.functions import recorded, recorder
@@ -40,9 +38,9 @@ from wengert.hooks.standins.subclasses import (
     new_array,
 )
 from wengert.hooks.standins.writers import ARRAY_WRITERS
-from wengert.mutation.fields import is_traced_record
+from wengert.mutation import fields
+from wengert.recording import layout
 from wengert.recording.decisions import exact, guard
-from wengert.recording.layout import laid_out
 from wengert.recording.primitives import Primitive, primitive_of
 from wengert.recording.record import as_plain, view_of_traced
 from wengert.recording.recording import C_ONLY_TYPES, STATE, users_line
@@ -87,7 +85,7 @@ def view(primitive: Primitive, owner: Any, *args: Any, **kwargs: Any) -> Any:
     for cls in filter(is_array_class, classes):
         prepare(cls)
     made, recording = kind.view(owner, *args, **kwargs), STATE.recording
-    if recording is not None and is_traced_record(recording, owner):
+    if recording is not None and recording.memory.holds_objects and fields.is_traced_record(recording, owner):
         return made  # whose fields are read by their places
     if made.dtype == owner.dtype:
         if recording is not None and recording.keep and is_of_subclass(made) and not is_inexact(owner):
@@ -135,7 +133,7 @@ def _order(a: Any, order: str | None) -> str | None:
 def _ask_layout(order: Any) -> None:
     recording = kept_recording() if order == "K" or order == "A" else None
     if recording is not None:
-        laid_out(recording)
+        layout.laid_out(recording)
 
 
 @stand_in_for(np.ndarray.__copy__, np.ndarray.__deepcopy__, np.generic.__copy__, np.generic.__deepcopy__)
@@ -152,7 +150,7 @@ def copy_of_array(a: Any, memo: Any = None) -> Any:
 def tolist(a: Any) -> Any:
     """`a.tolist()`: Python numbers, each an item of `a`."""
     recording = STATE.recording
-    if recording is not None and is_traced_record(recording, a):
+    if recording is not None and recording.memory.holds_objects and fields.is_traced_record(recording, a):
         return foreign.RECORDS.module.to_list(recording, a)
     if recording is None or a.dtype == object or slot_of(recording, a) is None:
         return a.tolist()
@@ -213,7 +211,7 @@ _STANDINS: dict[str, Callable[..., Any]] = {
     "__array_wrap__": array_wrap,
     "__copy__": copy_of_array,
     "__deepcopy__": copy_of_array,
-    "_set_shape": set_shape,
+    "_set_shape": lambda array, shape: reshaping.set_shape(array, shape),  # imported late
     **METHODS_OF_ARRAYS,
     "getfield": _getfield,
     "setfield": _setfield,
@@ -252,14 +250,14 @@ def _method_of_number(f: Any, t: type, name: str) -> Decision:
     return decision._replace(of=lambda f: decision.of(f) if id(f.__self__) in SHADOW else f)
 
 
-_OF_FLAT: dict[str, Callable[..., Any]] = {"__getitem__": read_flat, "__setitem__": assign_flat}
+_OF_FLAT = {"__getitem__": "read_flat", "__setitem__": "assign_flat"}
 
 
 @decides_unbound(np.flatiter)
 def _method_of_flat(f: Any) -> Decision | None:
-    call = _OF_FLAT.get(f.__name__)
-    if call is None:
+    if f.__name__ not in _OF_FLAT:
         return None
+    call = getattr(flat_iterators, _OF_FLAT[f.__name__])
     return stand_in_call("It reads or writes the array.", lambda f: lambda flat, *args: call(flat.base, *args), call)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.hooks import rule_errors
 from wengert.hooks.classes import as_traced
 from wengert.hooks.items import default_item, dict_argument, dict_item, iterable
 from wengert.hooks.lookups import guard_hashing, guard_lookup, guard_reachable, kept_recording
@@ -29,7 +30,6 @@ from wengert.hooks.policy import (
     stand_in_call,
 )
 from wengert.hooks.protocols import holds
-from wengert.hooks.rule_errors import no_rule_error
 from wengert.hooks.search import CARRIER_TYPES, FROZEN, note_made_text
 from wengert.hooks.standins.ordering import sort_list
 from wengert.recording.caches import found, is_numeric
@@ -279,7 +279,7 @@ def _text_method(f: Any) -> Any:
         if recording is None:
             return text
         if f.__name__ in _PLACES and id(args[0]) in recording.texts and args[0].isdigit():
-            raise no_rule_error(recording, f, "it searches for a digit of a traced value")
+            raise rule_errors.no_rule_error(recording, f, "it searches for a digit of a traced value")
         if recording.keep and not isinstance(text, (str, bytes, list, tuple)):
             decided(recording, getattr(type(owner), f.__name__), (owner, *args), text, kwargs)
         return note_made_text(recording, text, (owner, *args), getattr(type(owner), f.__name__), kwargs)

@@ -7,9 +7,9 @@ import operator
 import re
 from typing import Any
 
+from wengert.hooks import data_reads
 from wengert.hooks.classes import bind_method, python_method
 from wengert.hooks.code_swap import prepare
-from wengert.hooks.data_reads import is_data_table, run_untraced
 from wengert.hooks.generated import convert, format_field
 from wengert.hooks.lookups import kept_recording
 from wengert.hooks.operators import BINARY, Binary
@@ -38,8 +38,8 @@ def _len(a: Any, /) -> Any:
     recording = kept_recording() if type(a) is str or type(a) is bytes else None
     if recording is not None:
         decided(recording, len, (a,), len(a))
-    if is_data_table(STATE.recording, a):
-        return run_untraced(len, a)
+    if data_reads.is_data_table(STATE.recording, a):
+        return data_reads.run_untraced(len, a)
     prepare(type(a))
     return len(a)
 

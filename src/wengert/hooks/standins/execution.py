@@ -11,9 +11,9 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from wengert.hooks import rule_errors
 from wengert.hooks.code_swap import twin_of
 from wengert.hooks.policy import declare_native, stand_in_for
-from wengert.hooks.rule_errors import no_rule_error
 from wengert.recording.decisions import decided
 from wengert.recording.recording import STATE
 from wengert.values.frames import get_frame
@@ -42,7 +42,7 @@ def _evaluated(f: Any) -> Callable[..., Any]:
         spaces |= {name: kwargs.pop(name) for name in named}
         frame = get_frame()
         if id(source) in recording.texts:
-            raise no_rule_error(recording, f, "its source was made from a traced value")
+            raise rule_errors.no_rule_error(recording, f, "its source was made from a traced value")
         if not isinstance(source, types.CodeType):
             text = source.lstrip(" \t") if f is eval and isinstance(source, str) else source
             flags = frame.f_code.co_flags & INHERITED

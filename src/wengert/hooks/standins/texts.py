@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from wengert.hooks import rule_errors
 from wengert.hooks.policy import Decision, decides_methods_of, stand_in_call, stand_in_for
-from wengert.hooks.rule_errors import no_rule_error
 from wengert.hooks.search import TooLarge, find_traced, note_made_text, run_watching_writes, search, traced_in
 from wengert.recording.decisions import exact
 from wengert.recording.nondifferentiable import digits_told, note_digit
@@ -122,7 +122,7 @@ def ordinal(character: Any, /) -> int:
     """The stand-in of `ord`, which would read the digits of a traced value one by one."""
     recording = STATE.recording
     if recording is not None and id(character) in recording.texts and character.isdigit():
-        raise no_rule_error(recording, ord, "a digit of a traced value reaches it")
+        raise rule_errors.no_rule_error(recording, ord, "a digit of a traced value reaches it")
     return ord(character)
 
 

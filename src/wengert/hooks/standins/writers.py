@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
+from wengert.hooks import flat_iterators
 from wengert.hooks.classes import as_traced
-from wengert.hooks.flat_iterators import write_flat
 from wengert.hooks.search import search
 from wengert.hooks.standins.ufuncs import as_mask
 from wengert.hooks.writes import record_store
@@ -83,7 +83,7 @@ def _put_array(array: np.ndarray, f: Any, indices: Any, values: Any, mode: str =
         indices = as_traced(np.clip)(indices, 0, array.size - 1)
     else:
         _put_until_wrong(array, indices, values)
-    return write_flat(array, as_traced(np.ravel)(indices), values)
+    return flat_iterators.write_flat(array, as_traced(np.ravel)(indices), values)
 
 
 def _put_until_wrong(array: np.ndarray, indices: Any, values: Any) -> None:
@@ -93,7 +93,8 @@ def _put_until_wrong(array: np.ndarray, indices: Any, values: Any) -> None:
     if wrong.any():
         first = int(wrong.argmax())
         if first:
-            write_flat(array, places[:first], as_traced(np.resize)(values, first) if np.ndim(values) else values)
+            written = as_traced(np.resize)(values, first) if np.ndim(values) else values
+            flat_iterators.write_flat(array, places[:first], written)
         np.zeros(array.shape).put(indices, np.zeros(np.shape(values)))
 
 
@@ -105,7 +106,7 @@ def _putmask(f: Any, a: np.ndarray, mask: Any, values: Any) -> None:
     key = as_traced(np.ravel)(as_mask(mask))
     if np.ndim(values):
         values = as_traced(operator.getitem)(as_traced(np.ravel)(as_traced(np.resize)(values, a.shape)), key)
-    write_flat(a, key, values)
+    flat_iterators.write_flat(a, key, values)
 
 
 def _place_array(f: Any, arr: np.ndarray, mask: Any, vals: Any) -> None:
@@ -118,7 +119,7 @@ def _place_array(f: Any, arr: np.ndarray, mask: Any, vals: Any) -> None:
     _raise_as_numpy(f, arr, mask, vals)
     places = as_traced(np.flatnonzero)(mask)
     if np.size(places):
-        write_flat(arr, places, vals)
+        flat_iterators.write_flat(arr, places, vals)
     else:  # values that go nowhere have no cotangent, where 0 times an infinite derivative would be nan
         f(arr, mask, vals)
 

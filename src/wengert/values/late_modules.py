@@ -1,0 +1,44 @@
+"""Modules that are imported when one of their names is first read, since most derivatives need none of them.
+
+The `__init__.py` of a package names them. `from wengert.package import module` then gives a `LateModule`; to import a
+name from such a module imports it at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from importlib import import_module
+from typing import Any
+
+from wengert.values.garbage import collections_paused
+
+
+class LateModule:
+    """What stands for a module until it is imported, and passes its names on.
+
+    `apart` makes a context in which nothing is recorded; `recording` assigns it.
+    """
+
+    apart: Callable[[], Any] = nullcontext
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def __getattr__(self, name: str) -> Any:
+        with LateModule.apart(), collections_paused():
+            found = getattr(import_module(self.__name__), name)
+        setattr(self, name, found)
+        return found
+
+
+def imported_late(package: str, names: str) -> Callable[[str], LateModule]:
+    """Return the `__getattr__` of a package, in which these modules are imported late."""
+    made = {name: LateModule(f"{package}.{name}") for name in names.split()}
+
+    def __getattr__(name: str) -> LateModule:
+        if name in made:
+            return made[name]
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return __getattr__
