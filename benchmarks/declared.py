@@ -19,7 +19,8 @@ from clock import medians
 
 import wengert as wg
 from wengert.errors import WengertError
-from wengert.rulebook.pushforwards import plainly, push
+from wengert.rulebook.pushforwards import push
+from wengert.values.projection import plainly
 
 TESTS = Path(__file__).parents[1] / "tests"
 sys.path[:0] = [str(TESTS / name) for name in ("samples", "scipy_rules", "fuzz", "corpus")]

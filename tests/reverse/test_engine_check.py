@@ -19,7 +19,7 @@ from wengert.api import gradient
 from wengert.recording import container_arguments
 from wengert.reverse import accumulators
 from wengert.rulebook import pushforwards
-from wengert.rulebook.pushforwards import plainly
+from wengert.values.projection import plainly
 
 X = np.array([1.0, 2.0, 3.0])
 

@@ -13,8 +13,8 @@ from sampling import call, naming, values
 
 import wengert as wg
 from wengert.extend import setitem
-from wengert.rulebook.pushforwards import plainly, push
-from wengert.values.projection import project
+from wengert.rulebook.pushforwards import push
+from wengert.values.projection import plainly, project
 from wengert.values.specs import is_inexact, light, spec_of
 
 RULED = {name: s for name, s in BY_FUNCTION.items() if wg.rules[s[0].f].kind in ("partials", "pullback")}

@@ -20,11 +20,11 @@ from wengert.hooks.lazy_instrumentation import SUSPENDED, is_lazy, lazy_code, ma
 from wengert.hooks.modules import MODULE_DECISIONS
 from wengert.recording.aliases import PASSING
 from wengert.recording.primitives import primitive_of
-from wengert.recording.pullback_reads import global_names_in
 from wengert.recording.recording import STATE, Recording, leave_array_fast_path, silent
 from wengert.recording.trace_state import exchange, note_born, prepared, replace
 from wengert.rewrite import rewriter_of
 from wengert.rulebook.registry import rules
+from wengert.values.code_names import global_names_in
 from wengert.values.codes import code_of, note_original, original
 from wengert.values.data_classes import READS
 from wengert.values.frames import ENGINE

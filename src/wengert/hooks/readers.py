@@ -10,9 +10,9 @@ from typing import Any
 
 from wengert.errors import RefusedCallError
 from wengert.hooks.classes import IMMUTABLE
+from wengert.recording import rule_reads
 from wengert.recording.aliases import PASSING, READERS, behind
 from wengert.recording.recording import STATE, Recording, users_line
-from wengert.recording.rule_reads import reads_traced
 from wengert.recording.session import run_outside_turn
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
@@ -71,7 +71,7 @@ def check_reader(reader: Any) -> None:
             found,
             "a generator that was made before the traced call reads",
             "Create the generator inside the function.",
-            bool(called) and reads_traced(recording, called),
+            bool(called) and rule_reads.reads_traced(recording, called),
         )
     elif recording is not None:
         check_read(recording, reader)

@@ -19,10 +19,10 @@ from wengert.errors import RefusedCallError
 from wengert.hooks import rule_errors
 from wengert.hooks.operators import BINARY, COMPARISONS
 from wengert.mutation import fields
+from wengert.recording import rule_reads
 from wengert.recording.aliases import READERS, behind
 from wengert.recording.decisions import decided, exact, guard, made_text
 from wengert.recording.recording import C_ONLY_TYPES, STATE, Recording, users_line
-from wengert.recording.rule_reads import reads_traced
 from wengert.recording.session import run_outside_turn
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
@@ -222,7 +222,7 @@ def can_read_traced(recording: Recording, things: Any) -> bool:
 
 def _functions_read_traced(recording: Recording, functions: list[Any], things: Any) -> bool:
     """Whether these functions, or methods by which C gets numbers from these things, can read a traced value."""
-    return (bool(functions) and reads_traced(recording, functions)) or answers_traced(recording, things)
+    return (bool(functions) and rule_reads.reads_traced(recording, functions)) or answers_traced(recording, things)
 
 
 def refuse_object_results(recording: Recording, result: Any) -> None:
@@ -255,7 +255,7 @@ def answers_traced(recording: Recording, things: Any) -> bool:
     kinds = {base for thing in _objects_asked_by_c(things) for base in type(thing).__mro__ if is_heap_type(base)}
     found = [vars(base).get(name) for base in kinds for name in _NUMBER_METHODS if name not in _INTEGER_METHODS]
     methods = [f for f in found if type(f) is types.FunctionType]
-    return bool(methods) and reads_traced(recording, methods)
+    return bool(methods) and rule_reads.reads_traced(recording, methods)
 
 
 def _objects_asked_by_c(things: Any) -> Iterator[Any]:

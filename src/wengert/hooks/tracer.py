@@ -15,11 +15,10 @@ from wengert.hooks import advice, calls, escape_monitor, generated
 from wengert.hooks.code_swap import prepare, prepare_value
 from wengert.hooks.search import refuse_object_results
 from wengert.mutation.storage import Memory
-from wengert.recording import nans
+from wengert.recording import nans, rule_reads
 from wengert.recording.inputs import Leaves, Swaps
 from wengert.recording.primitives import INPUT
 from wengert.recording.recording import STATE, Level, Recording, flat_slots
-from wengert.recording.rule_reads import search_rest
 from wengert.recording.session import SESSION, active_recording
 from wengert.recording.shadow import SHADOW
 from wengert.recording.subclasses import renewed
@@ -254,7 +253,7 @@ def run(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], re
     try:
         result = recording.enter(f)(*args, **kwargs)
         if recording.unsearched:
-            search_rest(recording)
+            rule_reads.search_rest(recording)
         if memory.holds_objects:
             refuse_object_results(recording, result)
         if recording.reads is not None:

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import NoRuleError
-from wengert.recording import reachability
+from wengert.recording import pullback_reads, reachability
 from wengert.recording.nondifferentiable import LARGE_INTEGER, taken_apart
 from wengert.recording.primitives import Primitive
-from wengert.recording.pullback_reads import FarReach
 from wengert.recording.recording import STATE, Recording, users_line
 from wengert.recording.slots import flat, slot_of
 from wengert.recording.subclasses import renewed
@@ -151,9 +150,9 @@ class _Known:
         self._primitive, self._args = primitive, args
 
     @computed_once
-    def _reached(self) -> list[FarReach]:
+    def _reached(self) -> list[pullback_reads.FarReach]:
         assert self._primitive.rule is not None
-        return [FarReach(self._primitive.fn), FarReach(self._primitive.rule.body)]
+        return [pullback_reads.FarReach(self._primitive.fn), pullback_reads.FarReach(self._primitive.rule.body)]
 
     def has_class(self, thing: Any) -> bool:
         return any([thing is cls for reach in self._reached for cls in reach.classes])

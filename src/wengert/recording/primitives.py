@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.recording.pullback_reads import OuterState
+from wengert.recording import pullback_reads
 from wengert.rulebook.registry import rules
 from wengert.rulebook.rule import MOST_ARGUMENTS, Carrier, Rule, Variant
 from wengert.values.functional import additem, getfield, setitem
@@ -191,7 +191,7 @@ class Bound:
         self.forth: Callable[[Any, Any], Any] | None = None
         self.array_step: Callable[..., None] | None = None
         self.uses = 0
-        self.outer_state: OuterState | None = None
+        self.outer_state: pullback_reads.OuterState | None = None
         self.of_subclass = self.of_numbers = False
         self.nargs, self.plan = nargs, rule.plan(nargs, kwnames)
         self.positions = self.plan.positions
@@ -247,7 +247,7 @@ class Bound:
         """This form, on a part of an array, as the op of an entry."""
         return PartUpdate(self)
 
-    def with_outer_state(self, state: OuterState) -> Bound:
+    def with_outer_state(self, state: pullback_reads.OuterState) -> Bound:
         """Return this form for one call whose rule must read everything outside its arguments as it is now."""
         made = self.in_general()
         made.outer_state = state
@@ -300,7 +300,7 @@ def _first_step(y_bar: Any, entry: Any, table: Any) -> None:
 def _reads_outside(rule: Rule) -> bool:
     """Whether a rule that runs only in the reverse pass reads state that may change before it."""
     derived = rule.kind in ("partials", "pullback") and not home_of(rule.body).startswith("wengert")
-    return derived and OuterState(rule.body, None, id).finds_any()
+    return derived and pullback_reads.OuterState(rule.body, None, id).finds_any()
 
 
 INPUT = Primitive(None, None, "input", "input")

@@ -8,7 +8,6 @@ runs between a `wg.vjp` and its pullback.
 from __future__ import annotations
 
 import collections
-import dis
 import functools
 import gc
 import sys
@@ -23,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
+from wengert.values.code_names import global_names_in, names_in
 from wengert.values.codes import code_of
 from wengert.values.frames import ENGINE
 from wengert.values.sealed import Sealed
@@ -245,26 +245,6 @@ def _is_value(value: Any) -> bool:
     return type(value) is int or is_inexact(value)
 
 
-def names_in(code: types.CodeType) -> Iterator[str]:
-    """Return the names that a function and its nested functions read."""
-    yield from code.co_names
-    for constant in code.co_consts:
-        if type(constant) is types.CodeType:
-            yield from names_in(constant)
-
-
-def global_names_in(code: types.CodeType) -> frozenset[str]:
-    """Return the names that a function and its nested functions read as globals, not as attributes."""
-    found = _global_names.get(code)
-    if found is None:
-        own = [step.argval for step in dis.get_instructions(code) if step.opname in _READING_GLOBALS]
-        inner = [global_names_in(constant) for constant in code.co_consts if type(constant) is types.CodeType]
-        found = _global_names[code] = frozenset(own).union(*inner)
-    return found
-
-
-_global_names: weakref.WeakKeyDictionary[types.CodeType, frozenset[str]] = weakref.WeakKeyDictionary()
-_READING_GLOBALS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
 ABSENT = object()
 """A mark in place of a value that is not there."""
 

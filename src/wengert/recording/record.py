@@ -13,16 +13,14 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import NoDerivativeError, NoRuleError, RefusedCallError, WengertError
-from wengert.recording import layout
+from wengert.recording import layout, pullback_reads, rule_reads
 from wengert.recording.caches import EQUALITIES, compared
 from wengert.recording.container_arguments import Inside, inside
 from wengert.recording.decisions import attempt, exact
 from wengert.recording.fresh_results import check_result, kept_parts, made_constant, made_new
 from wengert.recording.nondifferentiable import note_cut
 from wengert.recording.primitives import Bound, Primitive, ruled
-from wengert.recording.pullback_reads import OuterState
 from wengert.recording.recording import STATE, Recording, silent, users_line
-from wengert.recording.rule_reads import refuse_unspoken
 from wengert.recording.rule_writes import UNWATCHED, call_watched, note_kept, note_writes, watched_by
 from wengert.recording.session import run_outside_turn
 from wengert.recording.shadow import SHADOW, held
@@ -134,7 +132,7 @@ def _run_and_record(recording: Recording, primitive: Primitive, args: tuple[Any,
     decides = recording.keep and slots_in(recording, kwargs.values()) is not None
     if all(slot is None for slot in ins) and not contained and not decides:
         if not primitive.is_trusted:
-            refuse_unspoken(recording, primitive, 0)
+            rule_reads.refuse_unspoken(recording, primitive, 0)
         run = partial(run_outside_turn, recording, fn) if primitive.is_python else fn
         return call_watched(recording, primitive, args, (), partial(run, *run_args, **run_kwargs)).pop()
     if rule.kind == "rrule":
@@ -145,7 +143,7 @@ def _run_and_record(recording: Recording, primitive: Primitive, args: tuple[Any,
         ins = tuple([slots_of(recording, a) for a in args])
     check_statics(recording, bound, args, ins)
     if not primitive.is_trusted:
-        refuse_unspoken(recording, primitive, 0)
+        rule_reads.refuse_unspoken(recording, primitive, 0)
     given = (*args, *kwargs.values()) if kwargs else args
     made = call_watched(recording, primitive, given, ins, attempt, recording, fn, run_args, run_kwargs)
     if rule.identity and any(made[0] is a for a in args):
@@ -254,7 +252,7 @@ def _record_rrule(
     level, site, start = recording.innermost(slots), STATE.site, len(recording.entries)
     inner: Any = None
     if not primitive.is_trusted:
-        refuse_unspoken(recording, primitive, level)
+        rule_reads.refuse_unspoken(recording, primitive, level)
     given = () if home_of(rule.body).startswith("wengert") else (*args, *kwargs.values())
     watched = watched_by(recording, given, slots) if given else UNWATCHED
     try:
@@ -289,7 +287,7 @@ def _record_rrule(
     slot = len(recording.entries)
     recording.memory.log_all()
     recording.memory.has_outer_reads = True
-    state = OuterState(pullback, site, recording.memory.version)
+    state = pullback_reads.OuterState(pullback, site, recording.memory.version)
     pull = RruleCall(primitive, rule, pullback, level, {k: form for k, (form, _) in contained.items()}, state)
     if is_container(value):
         recording.append((pull, kept_parts(recording, value), (*slots, inner), kept, static, site))

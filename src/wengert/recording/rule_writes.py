@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
+from wengert.recording import pullback_reads, rule_stores
 from wengert.recording.primitives import Primitive
-from wengert.recording.pullback_reads import OuterState
 from wengert.recording.recording import STATE, Recording, flat_slots, silent, users_line
-from wengert.recording.rule_stores import Given, given_to, stored
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import flat, slot_of
 from wengert.recording.user_pullbacks import RruleCall
@@ -27,7 +26,7 @@ class Watched(NamedTuple):
     """The arrays that a call may write into, each with a copy of what it holds before, and the containers."""
 
     arrays: list[tuple[np.ndarray, np.ndarray]]
-    given: Given | None = None
+    given: rule_stores.Given | None = None
 
 
 UNWATCHED = Watched([])
@@ -35,7 +34,7 @@ UNWATCHED = Watched([])
 
 def watched_by(recording: Recording, args: Sequence[Any], ins: tuple[Any, ...] = ()) -> Watched:
     """Find what a call may write into; containers only where an argument, of the slots `ins`, depends on an input."""
-    given = given_to(args) if any(recording.mask(flat_slots(ins))) else None
+    given = rule_stores.given_to(args) if any(recording.mask(flat_slots(ins))) else None
     arrays = [a for a in (*flat(args), *(() if given is None else given.arrays)) if isinstance(a, np.ndarray)]
     known = {id(a): a for a in arrays if a.flags.writeable and not a.dtype.hasobject}
     return Watched([(a, np.array(a)) for a in (*known.values(), *recording.memory.lent.workspaces())], given)
@@ -68,7 +67,7 @@ def note_writes(
             recording.memory.undo.append([len(recording.entries), array, ..., before])
         if depends and is_inexact(array) and not recording.memory.lent.is_workspace(array):
             _leave_unspoken(recording, primitive, array, ins)
-    for leaf in () if watched.given is None else stored(recording, primitive, watched.given):
+    for leaf in () if watched.given is None else rule_stores.stored(recording, primitive, watched.given):
         _leave_unspoken(recording, primitive, leaf, ins)
 
 
@@ -87,7 +86,9 @@ def _leave_unspoken(recording: Recording, primitive: Primitive, value: Any, ins:
 
     memory, site = recording.memory, STATE.site
     owner = memory.join(value) if isinstance(value, np.ndarray) else None
-    pull = RruleCall(primitive, primitive.rule, pullback, 0, {}, OuterState(pullback, site, memory.version))
+    pull = RruleCall(
+        primitive, primitive.rule, pullback, 0, {}, pullback_reads.OuterState(pullback, site, memory.version)
+    )
     slot = recording.append((pull, None, (*ins, None), (None,) * len(ins), None, site))
     if owner is None:
         SHADOW[id(value)] = slot

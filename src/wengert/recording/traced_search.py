@@ -10,9 +10,10 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from wengert.recording.pullback_reads import COMMON, FarReach, global_names_in, is_library, names_in
+from wengert.recording.pullback_reads import COMMON, FarReach, is_library
 from wengert.recording.shadow import SHADOW
 from wengert.values.apart import held_apart, is_apart
+from wengert.values.code_names import global_names_in, names_in
 from wengert.values.codes import code_of
 from wengert.values.transformed import Transformed
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wengert.recording.primitives import Primitive
-from wengert.recording.pullback_reads import OuterState
+
+if TYPE_CHECKING:
+    from wengert.recording.pullback_reads import OuterState
 
 
 class RruleCall:

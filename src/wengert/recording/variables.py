@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from wengert.recording import pullback_reads
 from wengert.recording.decisions import exact, guard
 from wengert.recording.fresh_results import kept_parts, made_new
 from wengert.recording.nondifferentiable import refuse_odd
 from wengert.recording.primitives import Bound, Primitive, ruled
-from wengert.recording.pullback_reads import OuterState
 from wengert.recording.recording import STATE, Recording, Traced, users_site
 from wengert.recording.shadow import SHADOW, has_identity, held
 from wengert.recording.slots import flat, slot_of, slots_of
@@ -73,7 +73,7 @@ def append_result(
         recording.memory.log_all()  # the rule's body may read arrays beside its arguments
     if bound.primitive.reads_outside:
         recording.memory.has_outer_reads = True
-        bound = bound.with_outer_state(OuterState(bound.rule.body, STATE.site, recording.memory.version))
+        bound = bound.with_outer_state(pullback_reads.OuterState(bound.rule.body, STATE.site, recording.memory.version))
     kept_args = keep_args(recording, bound, args)
     slot = len(recording.entries)
     if is_container(value):

@@ -12,10 +12,9 @@ import numpy as np
 
 from wengert.errors import NoDerivativeError, RuleError, of_rule
 from wengert.mutation import residuals
-from wengert.recording import nans
+from wengert.recording import nans, pullback_reads
 from wengert.recording.container_arguments import spread
 from wengert.recording.primitives import INPUT, Bound, PartUpdate, ShortForms
-from wengert.recording.pullback_reads import note_outer_changes
 from wengert.recording.recording import STATE, Entry, Level, Recording, Traced, flat_slots
 from wengert.recording.subclasses import viewed_plain
 from wengert.recording.user_pullbacks import RruleCall
@@ -76,7 +75,7 @@ def reverse(
     else:
         cotangents = _new_cotangents(recording, end, make or (Cotangents if plain else EAGER[SETTINGS.add]))
     if recording.memory.has_outer_reads:
-        note_outer_changes(map(recording.entries.__getitem__, range(here.start, end + 1)))
+        pullback_reads.note_outer_changes(map(recording.entries.__getitem__, range(here.start, end + 1)))
     cotangents.begin(seeds)
     cotangents.owed, owed = recording.owed, len(recording.owed)
     try:

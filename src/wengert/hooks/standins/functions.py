@@ -42,11 +42,11 @@ from wengert.hooks.standins.ufuncs import (
     write_where,
 )
 from wengert.hooks.standins.writers import WRITERS
+from wengert.recording import rule_reads
 from wengert.recording.primitives import Primitive
 from wengert.recording.record import record_call
 from wengert.recording.recorders import record_one, record_plain
 from wengert.recording.recording import C_ONLY_TYPES, STATE, Recording, silent
-from wengert.recording.rule_reads import reads_traced, refuse_unspoken
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of, slots_in
 from wengert.recording.subclasses import is_of_subclass
@@ -207,7 +207,7 @@ def _naming(primitive: Primitive) -> Callable[..., Any]:
             if any([_hides(recording, a) for a in (*args, *kwargs.values())]):
                 return opaque(recording, primitive.fn, args, kwargs, run=native_of(primitive))
             if not primitive.is_trusted:
-                refuse_unspoken(recording, primitive, 0)
+                rule_reads.refuse_unspoken(recording, primitive, 0)
         return record(*args, **kwargs)
 
     return named
@@ -235,7 +235,7 @@ def _hides(recording: Recording, a: Any, with_leaves: bool = False) -> bool:
         found = traced_in(recording, (a,), functions)
     except TooLarge:
         return True
-    if functions and reads_traced(recording, functions):
+    if functions and rule_reads.reads_traced(recording, functions):
         return True
     known = {id(leaf) for _, leaf in leaves(a)} if with_leaves else {id(item) for item in _leaves_of_lists(a)}
     return any(id(value) not in known for value in found)
