@@ -63,6 +63,9 @@ rules.when_imported("statistics", "wengert.hooks.standins.averages")
 rules.when_imported("numpy.random", "wengert.hooks.standins.numpy_draws")
 rules.when_imported("random", "wengert.hooks.standins.python_draws")
 rules.when_imported("csv", "wengert.hooks.standins.csv_writers")
+rules.when_imported("queue", "wengert.hooks.standins.queues")
+rules.when_imported("heapq", "wengert.hooks.standins.orderings")
+rules.when_imported("bisect", "wengert.hooks.standins.orderings")
 
 _decisions: dict[int, Any] = {}
 """Decisions on functions that hold no reference to them, by id, with what they depend on: code, rules and module."""

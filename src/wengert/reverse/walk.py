@@ -22,7 +22,7 @@ from wengert.recording.variables import splat
 from wengert.reverse import checkpoint, strategies
 from wengert.reverse.accumulators import EAGER, Cotangents, Seeds
 from wengert.reverse.parts import field_step, number_read, number_store, number_sum, number_update, store_step, sum_step
-from wengert.rulebook.array_steps import array_step
+from wengert.rulebook import array_steps
 from wengert.rulebook.runtime import own
 from wengert.values.cotangents import AbstractTangent, are_finite, has_nan, is_all_zero
 from wengert.values.functional import additem, getfield, getitem, setitem
@@ -317,7 +317,9 @@ def _simple_step(cotangents: Cotangents, table: Any, y_bar: Any, entry: Entry) -
     if bound.uses == WARM_USES:
         fit = _fit if bound.rule.broadcasts else _fit_whole
         reads_y = bound.reads_y == "value"
-        bound.array_step = array_step(bound.rule.analysis, bound.wanted, reads_y, bound.above, _simple_step, fit)
+        bound.array_step = array_steps.array_step(
+            bound.rule.analysis, bound.wanted, reads_y, bound.above, _simple_step, fit
+        )
     x_bars = bound.call(y_bar, y_bar if type(y) is _weak_ref else y, *args)  # y may be gone: see general_step
     for k in bound.places:
         x_bar, x, slot = x_bars[k], args[k], ins[k]

@@ -9,13 +9,10 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import NoRuleError, RuleError
-from wengert.rulebook import showing
-from wengert.rulebook.forward_steps import forward_step
-from wengert.rulebook.keeping import keeping
+from wengert.rulebook import forward_steps, keeping, showing, steps
 from wengert.rulebook.purity import TESTED
 from wengert.rulebook.rule_variants import RuleBody, Variant
 from wengert.rulebook.runtime import apart, given_own
-from wengert.rulebook.steps import scalar_step
 from wengert.values.callables import callable_name, named_parameters, unwrapped
 from wengert.values.lazy_attribute import computed_once
 from wengert.values.named_tuples import NamedTuple
@@ -82,7 +79,7 @@ class Pushforward:
     @computed_once
     def keeping(self) -> Callable[..., Any]:
         """`action` with products in which a tangent of zero stays zero."""
-        kept = keeping(self.function, (next(iter(inspect.signature(self.function).parameters)),))
+        kept = keeping.keeping(self.function, (next(iter(inspect.signature(self.function).parameters)),))
         return kept if self.action is self.function else apart(kept)
 
     def reads(self, count: int) -> tuple[tuple[str, ...], str]:
@@ -229,7 +226,7 @@ class Rule:
         `pushing` returns the general function for unusual tangents, by default that of the rule.
         """
         assert self.analysis is not None
-        return forward_step(self.analysis, wanted, pushing or self.pushing)
+        return forward_steps.forward_step(self.analysis, wanted, pushing or self.pushing)
 
     def passes_on(self, k: int) -> bool:
         """Whether the cotangent of argument `k` certainly is ȳ itself."""
@@ -245,7 +242,7 @@ class Rule:
         if found is None:
             if self.kind != "partials" or self.analysis is None:
                 raise RuleError(f"{self!r} has no scalar step, because it declares no partials")
-            found = self._steps[wanted] = scalar_step(self.analysis, wanted)
+            found = self._steps[wanted] = steps.scalar_step(self.analysis, wanted)
         return found
 
     def cotangents(self, cotangents: Any, args: Args) -> Args:

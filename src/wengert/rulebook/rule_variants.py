@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from wengert.errors import RuleError
-from wengert.rulebook.keeping import keeping, kept_text, product_kept, times_kept
+from wengert.rulebook import keeping
 from wengert.rulebook.kept_rules import KeptRule, kept_rule
 from wengert.rulebook.purity import ACTS, Effects
 from wengert.rulebook.runtime import apart, retrying, times, whole, whole_sum
@@ -206,10 +206,10 @@ class RuleBody:
                 made = self._whole(wanted, keeps)
             elif keeps and not self.multiplies:
                 node, _, *found = self._pruned(wanted)
-                made = Variant(kept_text(self.function, node, [self.y_bar]), *found)
+                made = Variant(keeping.kept_text(self.function, node, [self.y_bar]), *found)
             else:
                 code, cells, *found = self.kept(lambda: self._variant_code(wanted), "variant", wanted)
-                made = Variant(self._function(code, times_kept if keeps else times, *cells), *found)
+                made = Variant(self._function(code, keeping.times_kept if keeps else times, *cells), *found)
             return made if self.computes else made._replace(call=apart(made.call))
 
     def _variant_code(self, wanted: tuple[bool, ...]) -> tuple[Any, ...]:
@@ -258,9 +258,9 @@ class RuleBody:
         """
         with DERIVING:
             if not self.exact:
-                return whole_sum(self.function, wanted, product_kept if keeps else operator.mul)
+                return whole_sum(self.function, wanted, keeping.product_kept if keeps else operator.mul)
             code, cells = self.kept(lambda: self._pushing_code(wanted, keeps), "pushing", wanted, keeps)
-            return self._function(code, product_kept, *cells)
+            return self._function(code, keeping.product_kept, *cells)
 
     def _pushing_code(self, wanted: tuple[bool, ...], keeps: bool) -> tuple[types.CodeType, tuple[str, ...]]:
         node = copied_tree(self.node)
@@ -280,8 +280,8 @@ class RuleBody:
     def _whole(self, wanted: tuple[bool, ...], keeps: bool) -> Variant:
         """Make the variant that calls the whole body and drops unwanted results."""
         asked = {"wanted": wanted} if self.asks else {}
-        multiply = (times_kept if keeps else times) if self.multiplies else None
-        function = keeping(self.function, (self.y_bar,)) if keeps and not multiply else self.function
+        multiply = (keeping.times_kept if keeps else times) if self.multiplies else None
+        function = keeping.keeping(self.function, (self.y_bar,)) if keeps and not multiply else self.function
         call = whole(function, multiply, wanted, max(len(wanted), len(self.names)), asked)
         reads, further, reads_y = self.kept(self._reads_whole, "reads")
         count = len(wanted)

@@ -117,7 +117,8 @@ def _where_defined(f: Any) -> str:
 
 def place(function: Any) -> str:
     """Return the line of a Python function's definition as "file:line"; the name of a callable without code."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
+    inner = inspect.unwrap(function) if hasattr(function, "__wrapped__") else function
+    code = getattr(inner, "__code__", None)
     return f"{code.co_filename}:{code.co_firstlineno}" if code else callable_name(function)
 
 

@@ -25,7 +25,7 @@ _warnings: Any = warnings
 _shown: Callable[[Any], None] = _warnings._showwarnmsg
 _steps: dict[types.CodeType, str] = {}
 _warned_before: weakref.WeakKeyDictionary[Any, set[Any]] = weakref.WeakKeyDictionary()
-_SITE = re.compile(r"# (.+):(\d+) in .*$")
+_SITE = r"# (.+):(\d+) in .*$"
 
 
 class _Place(NamedTuple):
@@ -117,7 +117,7 @@ def _place_of_warning(frame: types.FrameType, message: Any) -> _Place | None:
         if here.f_code in _steps:
             return _place_of_step(here, message)
         if here.f_code.co_filename.startswith("<wengert tape"):
-            text = _SITE.search(linecache.getline(here.f_code.co_filename, here.f_lineno))
+            text = re.search(_SITE, linecache.getline(here.f_code.co_filename, here.f_lineno))
             if text:
                 return _of_file(text[1], int(text[2]))
         if here.f_back is None:

@@ -89,7 +89,7 @@ def _by_one_method(fn: Any) -> Any:
 
 DIGITS = 17
 """So many significant digits hold a float whole."""
-_DECIMAL = re.compile(r"[+-]?0*([0-9]*)(?:[.]([0-9]*))?")
+_DECIMAL = r"[+-]?0*([0-9]*)(?:[.]([0-9]*))?"
 
 
 def _parsed(fn: Any, text: Any, number: float | None, is_fixed: bool) -> Any:
@@ -97,7 +97,7 @@ def _parsed(fn: Any, text: Any, number: float | None, is_fixed: bool) -> Any:
 
     None if it is not known, or if the format may have kept all digits (`str`, `"%.17g"`).
     """
-    decimal = _DECIMAL.fullmatch(text.strip()) if isinstance(text, str) else None
+    decimal = re.fullmatch(_DECIMAL, text.strip()) if isinstance(text, str) else None
     if number is None or decimal is None or fn not in (int, float):
         return None
     wanted, places = fn(text), decimal[2] or ""

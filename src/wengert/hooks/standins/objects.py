@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import contextvars
 import functools
-import queue
 import types
 import typing
 from typing import Any
@@ -22,8 +21,6 @@ from wengert.hooks.policy import (
     stand_in_call,
 )
 from wengert.hooks.search import FROZEN
-from wengert.recording.recording import STATE
-from wengert.recording.session import run_outside_turn
 
 
 @decides_methods_of(BaseException)
@@ -62,19 +59,6 @@ def _of_basic_class(f: Any) -> Decision:
 )  # fmt: skip
 def _of_free_owner(f: Any, t: type, name: str) -> Decision | None:
     return None if name in REDUCED_BY or (t in FROZEN and name in ("__eq__", "__ne__")) else native_call(MOVES)
-
-
-@decides_methods_of(queue.SimpleQueue)
-def _of_queue(f: Any, t: type, name: str) -> Decision | None:
-    waiting = stand_in_call("It may wait for another thread, which may record meanwhile.", _waited_for)
-    return waiting if name == "get" else None if name in REDUCED_BY else native_call(MOVES)
-
-
-def _waited_for(f: Any) -> Any:
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return f(*args, **kwargs) if STATE.recording is None else run_outside_turn(STATE.recording, f, *args, **kwargs)
-
-    return call
 
 
 @decides_methods_of(slice)

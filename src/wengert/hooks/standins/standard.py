@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import bisect
 import builtins
 import collections
 import functools
 import gc
-import heapq
 import importlib.util
 import operator
 import types
@@ -15,8 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from wengert.hooks.classes import as_traced
-from wengert.hooks.code_swap import instrumented, prepare
-from wengert.hooks.lookups import kept_recording
+from wengert.hooks.code_swap import instrumented
 from wengert.hooks.policy import Decision, decides_type, stand_in_call, stand_in_for
 from wengert.hooks.standins import plain
 from wengert.recording.recording import silent
@@ -83,42 +80,7 @@ def _order_in_python(f: Any) -> Any:
     return as_traced(_in_python("functools").cmp_to_key)(compare)
 
 
-def _ordering(native: Any, text: Any) -> Any:
-    """Make the stand-in of a function that orders items; on a tape each comparison is a guard."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if "key" in kwargs or kept_recording() is not None:
-            return as_traced(text())(*args, **kwargs)
-        for a in args:
-            prepare(type(a))
-        return native(*args, **kwargs)
-
-    return call
-
-
-def _on_heap(native: Any, text: Any) -> Any:
-    """Make the stand-in of a `heapq` function.
-
-    Like C, it takes only lists and bypasses methods of their class. It lets C raise where the Python version would not.
-    """
-    move = _ordering(native, text)
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        fits = not kwargs and len(args) == text().__code__.co_argcount
-        if not fits or not isinstance(args[0], list) or not list.__len__(args[0]):
-            return native(*args, **kwargs)  # it compares nothing
-        if type(args[0]) is list or kept_recording() is None:
-            return move(*args)
-        heap, *rest = args
-        items = list.copy(heap)
-        result = move(items, *rest)
-        list.__setitem__(heap, slice(None), items)
-        return result
-
-    return call
-
-
-def _shared(module: types.ModuleType) -> Iterator[tuple[Any, Any]]:
+def shared(module: types.ModuleType) -> Iterator[tuple[Any, Any]]:
     """Yield the pairs of a C function of a module and what returns its Python version."""
     for native in vars(module).values():
         if type(native) is types.BuiltinFunctionType and native.__module__ == f"_{module.__name__}":
@@ -132,9 +94,6 @@ def _stands_in(native: Any, text: Callable[[], Any], **options: bool) -> None:
 _stands_in(collections._count_elements, lambda: plain.count_elements)  # type: ignore[attr-defined]
 _stands_in(operator.iconcat, lambda: plain.iconcat)
 _stands_in(functools.cmp_to_key, _written_in_python(functools, functools.cmp_to_key))
-for _native, _text in _shared(operator):
+for _native, _text in shared(operator):
     if _native not in (operator.index, operator.length_hint, operator.iconcat):  # the text does something else
         _stands_in(_native, _text, ruled=True)
-for _module, _moving in ((heapq, _on_heap), (bisect, _ordering)):
-    for _native, _text in _shared(_module):
-        stand_in_for(_native)(_moving(_native, _text))
