@@ -11,7 +11,7 @@ import pytest
 from scipy import special
 
 import wengert as wg
-from wengert.hooks import search
+from wengert.recording import rule_reads
 
 HANDING_ON = ctypes.PYFUNCTYPE(ctypes.py_object)
 AS_DOUBLE = ctypes.CFUNCTYPE(ctypes.c_double)
@@ -96,5 +96,5 @@ def test_a_function_of_c_with_a_rule_is_differentiated_twice(name: str) -> None:
 
 def test_functions_of_cython_are_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
     """Their class is made at run time, as Python's are, but has attributes of C only."""
-    monkeypatch.setattr(search, "reads_traced", lambda *args: pytest.fail("a search"))
+    monkeypatch.setattr(rule_reads, "reads_traced", lambda *args: pytest.fail("a search"))
     assert wg.grad(lambda t: special.comb(5, 2, exact=True) * t)(3.0) == 10.0

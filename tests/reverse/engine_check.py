@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from types import BuiltinFunctionType, CodeType, FunctionType
 from typing import Any
 
@@ -31,12 +32,12 @@ from wengert.recording.slots import slot_of
 from wengert.reverse import accumulators, ends, strategies, walk, windows
 from wengert.rewrite import instrument
 from wengert.rulebook import pushforwards, rule
-from wengert.values import results
+from wengert.values import projection, results
 from wengert.values.specs import is_inexact
 
 REVERSE = [accumulators, container_arguments, ends, gradient, residuals, results, rule, strategies, walk, windows]
-FORWARD = [forward_walk, pulled, pushforwards, step, tangents]
-FILES = [*REVERSE, *FORWARD]
+FORWARD = [forward_walk, projection, pulled, pushforwards, step, tangents]
+FILES = [import_module(file.__name__) for file in (*REVERSE, *FORWARD)]  # some are imported late
 # with the pairing that is differentiated
 TRANSPOSED = {"transposed", "by_transpose", "pushed_by_transpose", "_flat_cotangents", "_inner"}
 PIECES = {"add_contributions", "read_key", "_sum", "_aligned", "_fitted"}  # that the trace runs itself

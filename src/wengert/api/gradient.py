@@ -384,7 +384,7 @@ def _trace_and_reverse(
             else:
                 gradient_of = LeafGradients(cotangents, slots, depth > 0)
                 gradients = [*swaps.mirrors(gradient_of)]
-            if SETTINGS.debug_nans and not depth:
+            if recording.nan_checker is not None and not depth:
                 nan_checks.check_finite_result(recording, value, gradients)
         missed = not gradient_of.is_reached(here) if depth else not seeds
         quiet |= allow_int and not swaps.made

@@ -140,7 +140,7 @@ class Session:
             shown.saved_shadow = saved_shadow
         elif (outer := around.recording or around.silenced) in self.turns:
             self._show(outer)
-        else:
+        elif self.shown is not None or SHADOW:
             self.forget_values()
 
     def _show(self, recording: Recording) -> None:

@@ -73,7 +73,8 @@ def reverse(
         recording.depends(end, here)
         cotangents: Cotangents = (passing := strategies.passing(recording, here, seeds, end + 1, watching))
     else:
-        cotangents = _new_cotangents(recording, end, make or (Cotangents if plain else EAGER[SETTINGS.add]))
+        cotangents = (make or (Cotangents if plain else EAGER[SETTINGS.add]))(end + 1)
+        cotangents.entries = recording.entries
     if recording.memory.has_outer_reads:
         pullback_reads.note_outer_changes(map(recording.entries.__getitem__, range(here.start, end + 1)))
     cotangents.begin(seeds)
@@ -96,7 +97,8 @@ def reverse(
                 return cotangents
         recording.owed.pay(owed)
         if last < 0 or any(map(has_nan, cotangents.table[: last + 1])):
-            first, cotangents = cotangents, _new_cotangents(recording, end, make or EAGER[SETTINGS.add])
+            first, cotangents = cotangents, (make or EAGER[SETTINGS.add])(end + 1)
+            cotangents.entries = recording.entries
             go_on(first, cotangents)
             cotangents.begin(seeds)
             cotangents.owed, last = recording.owed, end
@@ -114,12 +116,6 @@ def reverse(
 def _walks_plainly() -> bool:
     """Whether the settings of this thread let a walk add up all contributions before each step, unchecked."""
     return SETTINGS.strategy != "pass through" and not SETTINGS.debug_nans
-
-
-def _new_cotangents(recording: Recording, end: int, make: Callable[[int], Cotangents]) -> Cotangents:
-    cotangents = make(end + 1)
-    cotangents.entries = recording.entries
-    return cotangents
 
 
 @steps("cotangents")

@@ -15,7 +15,7 @@ from wengert.values.garbage import collections_paused
 
 
 class LateModule:
-    """What stands for a module until it is imported, and passes its names on.
+    """What stands for a module: at the first read of a name it imports the module, and shares its namespace.
 
     `apart` makes a context in which nothing is recorded; `recording` assigns it.
     """
@@ -27,9 +27,9 @@ class LateModule:
 
     def __getattr__(self, name: str) -> Any:
         with LateModule.apart(), collections_paused():
-            found = getattr(import_module(self.__name__), name)
-        setattr(self, name, found)
-        return found
+            module = import_module(self.__name__)
+        self.__dict__ = vars(module)
+        return getattr(module, name)
 
 
 def imported_late(package: str, names: str) -> Callable[[str], LateModule]:
