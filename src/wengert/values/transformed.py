@@ -66,7 +66,8 @@ class Transformed(Remade):
         def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
 
 
-Transformed.__call__ = vars(Transformed)["__func__"]  # type: ignore[method-assign]  # a call is one of the function, without a frame between
+# A call is one of the function, without a frame between.
+Transformed.__call__ = vars(Transformed)["__func__"]  # type: ignore[method-assign]
 
 
 def check_function(make: Callable[..., Any], f: Any, form: str = "(f)(x) or {}(lambda x: ...)(x)") -> None:
