@@ -15,7 +15,7 @@ from wengert.values.garbage import collections_paused
 
 
 class LateModule:
-    """What stands for a module: at the first read of a name it imports the module, and shares its namespace.
+    """A stand-in for a module: at the first read of a name it imports the module, and shares its namespace.
 
     `apart` makes a context in which nothing is recorded; `recording` assigns it.
     """

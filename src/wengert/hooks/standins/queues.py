@@ -1,4 +1,4 @@
-"""Queues in C: what takes an item of one may wait for another thread."""
+"""Queues in C: a call that takes an item of one may wait for another thread."""
 
 from __future__ import annotations
 
