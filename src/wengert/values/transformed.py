@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wengert.errors import ArgumentError
 from wengert.values.completion import hides
@@ -61,13 +61,8 @@ class Transformed(Remade):
         self.__func__, self.recipe = function, recipe
         functools.update_wrapper(self, recipe[1])
 
-    if TYPE_CHECKING:
-
-        def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
-
-
-# A call is one of the function, without a frame between.
-Transformed.__call__ = vars(Transformed)["__func__"]  # type: ignore[method-assign]
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self.__func__(*args, **kwargs)
 
 
 def check_function(make: Callable[..., Any], f: Any, form: str = "(f)(x) or {}(lambda x: ...)(x)") -> None:
