@@ -27,6 +27,7 @@ from wengert.mutation.versions import NO_UPDATE
 from wengert.recording.caches import compared, found
 from wengert.recording.decisions import decided, exact, variables
 from wengert.recording.identity import NUMBERS, found_by_identity, is_one
+from wengert.recording.plain_calls import is_plain
 from wengert.recording.primitives import primitive_of
 from wengert.recording.record import as_array, record_call
 from wengert.recording.recorders import record_one, record_two
@@ -281,11 +282,15 @@ _SEQUENCE_TYPES = (list, tuple, str, bytes, bytearray, collections.deque, array.
 
 def compare(op: Binary, left: Any, right: Any) -> Any:
     """`left op right` for a comparison."""
-    if (type(left) in READS or type(right) in READS) and data_reads.are_data(STATE.recording, (left, right)):
+    recording = STATE.recording
+    if recording is not None and not recording.keep and is_plain(left) and is_plain(right):
+        if op.name in ("eq", "ne"):
+            compared(left, right)
+        return op.fn(left, right)
+    if (type(left) in READS or type(right) in READS) and data_reads.are_data(recording, (left, right)):
         return data_reads.run_untraced(op.fn, left, right)
     if python_method(type(left), op.method) or python_method(type(right), op.reflected):
         return apply_protocol(op, left, right)
-    recording = STATE.recording
     value = NOT_FOREIGN if recording is None else foreign.operate(recording, op.fn, (left, right))
     if value is not NOT_FOREIGN:
         return value

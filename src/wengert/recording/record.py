@@ -19,6 +19,7 @@ from wengert.recording.container_arguments import Inside, inside
 from wengert.recording.decisions import attempt, exact
 from wengert.recording.fresh_results import check_result, kept_parts, made_constant, made_new
 from wengert.recording.nondifferentiable import note_cut
+from wengert.recording.plain_calls import NOT_PLAIN, record_plain_call
 from wengert.recording.primitives import Bound, Primitive, ruled
 from wengert.recording.recording import STATE, Recording, silent, users_line
 from wengert.recording.rule_writes import UNWATCHED, call_watched, note_kept, note_writes, watched_by
@@ -81,7 +82,8 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
         return primitive.fn(*args, **kwargs)
     recording = recording_here()
     try:
-        return _run_and_record(recording, primitive, args, kwargs)
+        value = record_plain_call(recording, primitive, args, kwargs)
+        return _run_and_record(recording, primitive, args, kwargs) if value is NOT_PLAIN else value
     except (NoRuleError, RefusedCallError) as error:
         raise as_called(recording, primitive, args, kwargs, error) from None
 

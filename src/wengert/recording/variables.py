@@ -19,7 +19,7 @@ from wengert.recording.subclasses import renewed
 from wengert.values.functional import getfield
 from wengert.values.keys import has_mask
 from wengert.values.results import is_tree, leaves_of, outline, with_leaves
-from wengert.values.specs import is_inexact, light
+from wengert.values.specs import SCALARS, is_inexact, light
 from wengert.values.trees import is_container
 from wengert.values.views import owner_of
 
@@ -192,7 +192,8 @@ def keep_args(recording: Recording, bound: Bound, args: tuple[Any, ...]) -> tupl
     k = bound.rule.sequence
     if k is None or type(args[k]) not in (list, tuple):
         args = _operands(bound, args) if k is None else args
-        return tuple([_kept_argument(recording, how, a) for how, a in zip(bound.residual_kinds, args, strict=True)])
+        pairs = zip(bound.residual_kinds, args, strict=True)
+        return tuple([a if type(a) in _KEPT else _kept_argument(recording, how, a) for how, a in pairs])
     pairs = zip(bound.residual_kinds, splat(k, args, args[k]), strict=True)
     flat = [_kept_argument(recording, how, a) for how, a in pairs]
     end = k + len(args[k])
@@ -201,7 +202,7 @@ def keep_args(recording: Recording, bound: Bound, args: tuple[Any, ...]) -> tupl
 
 def _operands(bound: Bound, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments, with arrays in place of lists of constants, as NumPy made them: rules index and transpose them."""
-    if not bound.primitive.is_array_function:
+    if not bound.primitive.is_array_function or not any([type(a) in (list, tuple) for a in args]):
         return args
     pairs = zip(bound.residual_kinds, args, strict=True)
     return tuple([np.asarray(a) if how == "value" and type(a) in (list, tuple) else a for how, a in pairs])
@@ -210,6 +211,10 @@ def _operands(bound: Bound, args: tuple[Any, ...]) -> tuple[Any, ...]:
 def splat(k: int, items: tuple[Any, ...], inner: Any) -> tuple[Any, ...]:
     """Arguments, or their slots, with those of the sequence at position k one by one."""
     return (*items[:k], *inner, *items[k + 1 :])
+
+
+_KEPT = SCALARS | {bool, np.bool_, type(None)}
+"""Types of arguments that an entry keeps as they are."""
 
 
 def _kept_argument(recording: Recording, how: str, value: Any) -> Any:

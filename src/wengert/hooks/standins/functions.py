@@ -43,6 +43,7 @@ from wengert.hooks.standins.ufuncs import (
 )
 from wengert.hooks.standins.writers import WRITERS
 from wengert.recording import rule_reads
+from wengert.recording.plain_calls import NOT_PLAIN, record_plain_call
 from wengert.recording.primitives import Primitive
 from wengert.recording.record import record_call
 from wengert.recording.recorders import record_one, record_plain
@@ -142,8 +143,11 @@ def _from_out_on(primitive: Primitive) -> list[tuple[int, str]]:
 
 def _record_odd(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Record a call with traced arguments, of which others may be foreign, or hold or show traced values."""
-    args, kwargs = with_integers(primitive, args, kwargs)
     recording = STATE.recording
+    value = NOT_PLAIN if recording is None else record_plain_call(recording, primitive, args, kwargs)
+    if value is not NOT_PLAIN:
+        return value
+    args, kwargs = with_integers(primitive, args, kwargs)
     if recording is None:
         return record_call(primitive, args, kwargs)
     value = foreign.call_primitive(recording, primitive, args, kwargs)
@@ -248,6 +252,9 @@ def _careful(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]
     recording = STATE.recording
     if recording is None:
         return primitive.fn(*args, **kwargs)
+    value = record_plain_call(recording, primitive, args, kwargs, False)
+    if value is not NOT_PLAIN:
+        return value
     args, kwargs = with_integers(primitive, args, kwargs)
     value = foreign.call_primitive(recording, primitive, args, kwargs)
     if value is not NOT_FOREIGN:
