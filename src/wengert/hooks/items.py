@@ -92,8 +92,13 @@ def _get_part(recording: Recording, array: np.ndarray, key: Any, slot: int | Non
         if kind is _ndarray and value.base is array is owner:
             if type(site) is UpdatingSite:
                 memory.update = value, key, array.shape, array.shape, storage, storage.stamp
-            else:
+            elif value.shape == array.shape:
                 storage.note_key(value, key, array.shape)
+            else:
+                STATE.site = site
+                storage.add_view(
+                    value, read_at_key(recording, value, storage.slot, storage.spec, key), key, array.shape
+                )
             return value
         if owner is not array or kind not in _element_types:
             return _read_written(recording, storage, owner, array, key, value, site)

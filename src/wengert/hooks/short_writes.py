@@ -38,7 +38,9 @@ def store_entry(memory: Memory, array: np.ndarray, key: Any, value: Any, site: S
     if ends_update or type(key) is slice or not is_element(key, array.ndim):
         is_known = ends_update or has_plain_parts(key) or (array.nbytes <= WEAKLY_HELD_ABOVE and has_known_parts(key))
         region = value if ends_update else array[key] if is_known else None  # a copy, if the key has arrays
-        if region is None or not 0 < region.size < owner.size:
+        if region is None or not 0 < region.size <= owner.size:
+            return False
+        if region.size == owner.size and not _is_like_owner(owner, array, region, value):
             return False
         if region.base is None:
             where = memory.capture(key)
@@ -71,14 +73,23 @@ def store_entry(memory: Memory, array: np.ndarray, key: Any, value: Any, site: S
     except Exception as error:
         memory.ended_by(error)
         raise
-    before = storage.slot
-    form = stores[before is not None, value_slot is not None]
-    entries.append((form, None, (before, None, value_slot), (storage.spec, where, kept), None, site))
-    memory.captured_to = slot + 1  # what it reads is captured
-    SHADOW[id(owner)] = storage.slot = slot
-    storage.stamp += 1
+    if region is not None and region.size == owner.size:
+        memory.hold(storage, owner, value_slot)
+    else:
+        before = storage.slot
+        form = stores[before is not None, value_slot is not None]
+        entries.append((form, None, (before, None, value_slot), (storage.spec, where, kept), None, site))
+        memory.captured_to = slot + 1  # what it reads is captured
+        SHADOW[id(owner)] = storage.slot = slot
+        storage.stamp += 1
     memory.unfinished -= 1
     return True
+
+
+def _is_like_owner(owner: np.ndarray, array: np.ndarray, region: np.ndarray, value: Any) -> bool:
+    """Whether a value that is stored into a region of an owner's size becomes the owner's content as it is."""
+    is_whole = region.base is array is owner and region.shape == owner.shape and region.strides == owner.strides
+    return is_whole and type(value) is np.ndarray and value.shape == owner.shape
 
 
 def sign_of_sum(primitive: Primitive) -> int:

@@ -380,6 +380,12 @@ class Memory:
         else:
             SHADOW[id(owner)] = slot
 
+    def hold(self, storage: Storage, owner: np.ndarray, value_slot: int | None) -> None:
+        """Note that the owner of `storage` now holds the numbers of the variable at `value_slot`, an array like it."""
+        if self.recording.stream is not None and value_slot is not None:
+            self.recording.stream.share(value_slot)
+        self.written(storage, owner, value_slot)
+
     def put(self, owner: Owner, view: np.ndarray, value: Any, value_slot: int | None) -> None:
         """Record that the region which `view` shows of the owner now holds `value`, the variable at `value_slot`."""
         array, storage, before = owner
@@ -392,9 +398,7 @@ class Memory:
             self.put_at(owner, array, key[0], value, value_slot, key[1])
             return
         if covers(view, array) and (value_slot is None or _is_like(value, array, self.recording.keep)):
-            if self.recording.stream is not None and value_slot is not None:
-                self.recording.stream.share(value_slot)
-            self.written(storage, array, value_slot)
+            self.hold(storage, array, value_slot)
             return
         part = None if view.dtype == array.dtype else part_of(view, array)
         if overlaps(view) or (part is None and view.dtype != array.dtype):

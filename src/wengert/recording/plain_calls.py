@@ -42,6 +42,14 @@ def _are_integers(parts: tuple[Any, ...]) -> bool:
     return True
 
 
+def _are_static(keywords: dict[str, Any]) -> bool:
+    """Whether the values of keywords are plain, untraced and no arrays."""
+    for value in keywords.values():
+        if type(value) is _ndarray or id(value) in SHADOW or not is_plain(value):
+            return False
+    return True
+
+
 def record_plain_call(
     recording: Recording, primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any], is_traced: bool = True
 ) -> Any:
@@ -55,14 +63,14 @@ def record_plain_call(
     if rule is None or not primitive.is_trusted or rule.kind not in ("partials", "pullback"):
         return NOT_PLAIN
     run_args, run_kwargs, k = args, kwargs, rule.sequence
-    if kwargs:
-        for value in kwargs.values():
-            if type(value) is _ndarray or id(value) in SHADOW or not is_plain(value):
-                return NOT_PLAIN
+    if kwargs and not _are_static(kwargs):
+        return NOT_PLAIN
     if kwargs or (k is not None and len(args) > k + 1):
         try:
             args, kwargs = rule.normalise(args, kwargs)
         except NoRuleError:
+            return NOT_PLAIN
+        if not _are_static(kwargs):
             return NOT_PLAIN
     found = _slots_of_plain(recording, args, k, rule.identity)
     if found is None:
