@@ -43,6 +43,7 @@ from wengert.values.views import (
 )
 
 _FLOAT64 = np.dtype(float)
+_COPIED_UP_TO = 512  # bytes; an entry takes as many without its arrays
 _WRITTEN = (_FLOAT64, np.dtype(complex), np.dtype(np.float32))
 _BEFORE_WRITE = (IndexError, TypeError, ValueError)
 _ENGINE_AND_NUMPY = (ENGINE, os.path.dirname(np.__file__) + os.sep)
@@ -142,14 +143,21 @@ class Memory:
         return len(self.recording.levels) == 1 and not self.recording.keeps_results
 
     def _capture_simple_calls(self) -> None:
-        entries = self.recording.entries[self.captured_to :]
+        entries, captured = self.recording.entries[self.captured_to :], self._captured
         for entry in entries:
             op: Any = None if entry is None else entry[0]
-            if type(op) is Bound and op.is_simple and not op.of_numbers:
-                for value in (entry[1], *entry[3]) if self.recording.keep else op.residuals(entry):  # type: ignore[index]
-                    if isinstance(value, np.ndarray):
-                        owner = value if value.base is None else owner_of(value)
-                        self._captured[id(owner)] = owner
+            if type(op) is not Bound or not op.is_simple or op.of_numbers:
+                continue
+            if self.recording.keep:
+                residuals: Any = entry[1], *entry[3]  # type: ignore[index]
+            elif op.residual_places or op.reads_y == "value":
+                residuals = op.residuals(entry)
+            else:
+                continue
+            for value in residuals:
+                if isinstance(value, np.ndarray):
+                    owner = value if value.base is None else owner_of(value)
+                    captured[id(owner)] = owner
         self.captured_to += len(entries)
 
     def slot(self, array: np.ndarray) -> int | None:
@@ -451,6 +459,16 @@ class Memory:
             return [self.capture(item) for item in value]
         elif type(value) is tuple:
             return tuple(self.capture(item) for item in value) if value else value
+        return value
+
+    def kept(self, value: np.ndarray) -> np.ndarray:
+        """Return the residual of an array of a simple call: a copy of a small one in written memory.
+
+        That costs less than to save and restore what later writes overwrite.
+        """
+        owner = value if value.base is None else value.base
+        if id(owner) in self.storages and value.nbytes <= _COPIED_UP_TO and self.residuals_may_be_copies:
+            return value.copy()
         return value
 
     def _copy(self, value: np.ndarray) -> np.ndarray:

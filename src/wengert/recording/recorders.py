@@ -125,12 +125,16 @@ def record_two(
             base is not None and (type(base) is not _ndarray or base.base is not None)
         ):
             left = _kept_array(recording, how_left, left)
+        elif how_left == "value" and recording.memory.storages:
+            left = recording.memory.kept(left)
     if type(right) is _ndarray:
         base = right.base
         if right.nbytes > WEAKLY_HELD_ABOVE or (
             base is not None and (type(base) is not _ndarray or base.base is not None)
         ):
             right = _kept_array(recording, how_right, right)
+        elif how_right == "value" and recording.memory.storages:
+            right = recording.memory.kept(right)
     kept: Any = value
     if value.nbytes > WEAKLY_HELD_ABOVE and bound.reads_y != "value" and not recording.keeps_results:
         kept = weak(value)
@@ -164,6 +168,8 @@ def record_one(recording: Recording, primitive: Primitive, a: Any, i: int | None
     base = a.base
     if a.nbytes > WEAKLY_HELD_ABOVE or (base is not None and (type(base) is not _ndarray or base.base is not None)):
         a = _kept_array(recording, bound.residual_kinds[0], a)
+    elif bound.residual_kinds[0] == "value" and recording.memory.storages:
+        a = recording.memory.kept(a)
     entry = bound, kept, (i,), (a,), None, STATE.site
     entries = recording.entries
     slot = len(entries)
