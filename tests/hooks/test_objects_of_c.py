@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -98,3 +99,16 @@ def test_functions_of_cython_are_not_searched(monkeypatch: pytest.MonkeyPatch) -
     """Their class is made at run time, as Python's are, but has attributes of C only."""
     monkeypatch.setattr(rule_reads, "reads_traced", lambda *args: pytest.fail("a search"))
     assert wg.grad(lambda t: special.comb(5, 2, exact=True) * t)(3.0) == 10.0
+
+
+def test_a_function_that_the_code_makes_of_other_globals_is_traced() -> None:
+    def f(x: Any) -> Any:
+        made = types.FunctionType(_scaled.__code__, {"factor": 2.0 * x}, "made")
+        return made(x) + sum(map(made, [x, 3.0]))
+
+    assert wg.grad(f)(1.5) == pytest.approx(12 * 1.5**2 + 18, rel=1e-14)  # of 2 x (2 x² + 9)
+    assert _scaled.__code__.co_names == ("factor",)
+
+
+def _scaled(y: Any) -> Any:
+    return factor * y * y  # type: ignore[name-defined]  # noqa: F821

@@ -30,7 +30,10 @@ def by_complex_step(f: Callable[..., Any], x: np.ndarray) -> np.ndarray:
     return np.array([f(x + 1e-20j * e).imag for e in np.eye(len(x))]) / 1e-20
 
 
-@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
+ORDERS = {"another order": np.array([3, 0, 5, 1, 4, 2]), "all by a mask": np.ones(6, bool)}
+
+
+@pytest.mark.parametrize("key", [*KEYS.values(), *ORDERS.values()], ids=[*KEYS, *ORDERS])
 @pytest.mark.parametrize("begun", [False, True], ids=["new", "written"])
 def test_a_store_by_a_slice(key: Any, begun: bool) -> None:
     def f(x: Any) -> Any:
@@ -77,6 +80,26 @@ def test_windows_that_move_over_each_other() -> None:
 
     x = np.linspace(0.3, 1.4, 6)
     np.testing.assert_allclose(wg.grad(f)(x), by_complex_step(f, x), rtol=1e-12)
+
+
+def test_views_that_are_read_before_and_after_stores_into_the_whole() -> None:
+    def f(x: Any) -> Any:
+        y, z = np.zeros((3, 6), dtype=x.dtype), np.cos(x)
+        y[0] = x
+        row, part = y[1], z[1:4]
+        for k in range(2):
+            y[k + 1] = np.sin(y[k]) * z
+            z[:] = y[k + 1] * row
+            part *= row[:3] * y[k, 2]
+            z[...] = z * part[0]
+            y[:] = y * 0.5 + z
+        return np.sum(y * z) + np.sum(row * row) + part[1]
+
+    x = np.linspace(0.3, 1.4, 6)
+    expected = by_complex_step(f, x)
+    np.testing.assert_allclose(wg.grad(f)(x), expected, rtol=1e-12)
+    np.testing.assert_allclose(wg.jvp(f, (x,), (x,))[1], expected @ x, rtol=1e-12)
+    np.testing.assert_allclose(wg.hessian(f)(x) @ x, wg.jvp(wg.grad(f), (x,), (x,))[1], rtol=1e-11)
 
 
 def test_a_store_that_fails_changes_nothing() -> None:

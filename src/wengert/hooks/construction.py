@@ -109,7 +109,9 @@ def _make_opaque(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Make an object by C code that cannot be traced; refuse if traced values can reach it."""
     recording = STATE.recording
     run = partial(_type_call, cls)
-    return run(*args, **kwargs) if recording is None else opaque(recording, cls, args, kwargs, run=run)
+    if recording is None or (cls is types.FunctionType and recording.reads is None):  # it runs nothing
+        return run(*args, **kwargs)
+    return opaque(recording, cls, args, kwargs, run=run)
 
 
 def instantiate(cls: Any, /, *args: Any, **kwargs: Any) -> Any:

@@ -128,7 +128,7 @@ def _read_written(
     value: Any,
     site: Site | None,
 ) -> Any:
-    """Return `value`, the part `array[key]` of written memory, on no tape; a view is recorded when it is first used."""
+    """Return `value`, the part `array[key]` of written memory, on no tape; a view of a view is recorded later."""
     memory: Memory = recording.memory  # type: ignore[assignment]
     kind, where = type(value), key
     if array is not owner:

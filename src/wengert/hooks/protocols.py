@@ -27,7 +27,7 @@ from wengert.mutation.versions import NO_UPDATE
 from wengert.recording.caches import compared, found
 from wengert.recording.decisions import decided, exact, variables
 from wengert.recording.identity import NUMBERS, found_by_identity, is_one
-from wengert.recording.plain_calls import is_plain
+from wengert.recording.plain_calls import is_plain_argument
 from wengert.recording.primitives import primitive_of
 from wengert.recording.record import as_array, record_call
 from wengert.recording.recorders import record_one, record_two
@@ -283,7 +283,7 @@ _SEQUENCE_TYPES = (list, tuple, str, bytes, bytearray, collections.deque, array.
 def compare(op: Binary, left: Any, right: Any) -> Any:
     """`left op right` for a comparison."""
     recording = STATE.recording
-    if recording is not None and not recording.keep and is_plain(left) and is_plain(right):
+    if recording is not None and not recording.keep and is_plain_argument(left) and is_plain_argument(right):
         if op.name in ("eq", "ne"):
             compared(left, right)
         return op.fn(left, right)

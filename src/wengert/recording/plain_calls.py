@@ -22,17 +22,16 @@ from wengert.values.trees import is_container
 NOT_PLAIN: Any = object()
 """The result for a call that this path does not take: nothing has been done."""
 
-_ndarray = np.ndarray
-_PLAIN = NUMERIC - {_ndarray} | {bool, np.bool_, type(None), np.int32}
+_PLAIN_TYPES = NUMERIC - {np.ndarray} | {bool, np.bool_, type(None), np.int32}
 _SEQUENCES = (list, tuple)
 
 
-def is_plain(a: Any) -> bool:
+def is_plain_argument(a: Any) -> bool:
     """Whether an argument is a number, an array of numbers, a bool, None or a tuple of integers."""
     t = type(a)
-    if t is _ndarray:
+    if t is np.ndarray:
         return a.dtype.kind in "fciub"
-    return t in _PLAIN or (t is tuple and _are_integers(a))
+    return t in _PLAIN_TYPES or (t is tuple and _are_integers(a))
 
 
 def _are_integers(parts: tuple[Any, ...]) -> bool:
@@ -45,7 +44,7 @@ def _are_integers(parts: tuple[Any, ...]) -> bool:
 def _are_static(keywords: dict[str, Any]) -> bool:
     """Whether the values of keywords are plain, untraced and no arrays."""
     for value in keywords.values():
-        if type(value) is _ndarray or id(value) in SHADOW or not is_plain(value):
+        if type(value) is np.ndarray or id(value) in SHADOW or not is_plain_argument(value):
             return False
     return True
 
@@ -79,7 +78,7 @@ def record_plain_call(
     mask = recording.mask(flat) if recording.inert else tuple([slot is not None for slot in flat])
     if not any(mask):
         return primitive.fn(*run_args, **run_kwargs) if is_traced else NOT_PLAIN
-    bound = _bound(primitive, mask, kwargs)
+    bound = _form_of_call(primitive, mask, kwargs)
     if bound is None or (k is None and any(mask[len(bound.positions) :])):
         return NOT_PLAIN
     value = attempt(recording, primitive.fn, run_args, run_kwargs)
@@ -90,7 +89,7 @@ def record_plain_call(
         value = made_new([value], args, primitive)
     elif k is None and kind in FLOATS:
         value = value if primitive.returns_new else fresh(value)
-    elif k is not None or kind is not _ndarray or not (value.base is None or rule.view):
+    elif k is not None or kind is not np.ndarray or not (value.base is None or rule.view):
         if is_container(value):
             check_result(recording, primitive, value, args)
         value = made_new([value], args, primitive)
@@ -107,11 +106,11 @@ def _slots_of_plain(
     slot_of, ins, flat = recording.memory.slot, list[Any](), list[int | None]()
     for k, a in enumerate(args):
         t = type(a)
-        if t is _ndarray:
+        if t is np.ndarray:
             if a.dtype.kind not in "fciub" or (k == place and not takes_array):
                 return None
             slot = slot_of(a)
-        elif t in _PLAIN:
+        elif t in _PLAIN_TYPES:
             slot = SHADOW.get(id(a))
         elif k == place and t in _SEQUENCES:
             inner = _slots_of_plain(recording, a)
@@ -120,7 +119,7 @@ def _slots_of_plain(
             flat += inner[1]
             ins.append(inner[0] if any([part is not None for part in inner[1]]) else None)
             continue
-        elif t is tuple and is_plain(a):
+        elif t is tuple and is_plain_argument(a):
             slot = None
         else:
             return None
@@ -129,7 +128,7 @@ def _slots_of_plain(
     return tuple(ins), flat
 
 
-def _bound(primitive: Primitive, mask: tuple[bool, ...], kwargs: dict[str, Any]) -> Bound | None:
+def _form_of_call(primitive: Primitive, mask: tuple[bool, ...], kwargs: dict[str, Any]) -> Bound | None:
     """Return the Bound of this form of call; None if the rule does not support it."""
     try:
         return primitive.bound(len(mask), mask, tuple(kwargs))

@@ -193,7 +193,7 @@ def keep_args(recording: Recording, bound: Bound, args: tuple[Any, ...]) -> tupl
     if k is None or type(args[k]) not in (list, tuple):
         args = _operands(bound, args) if k is None else args
         pairs = zip(bound.residual_kinds, args, strict=True)
-        return tuple([a if type(a) in _KEPT else _kept_argument(recording, how, a) for how, a in pairs])
+        return tuple([a if type(a) in _KEPT_AS_THEY_ARE else _kept_argument(recording, how, a) for how, a in pairs])
     pairs = zip(bound.residual_kinds, splat(k, args, args[k]), strict=True)
     flat = [_kept_argument(recording, how, a) for how, a in pairs]
     end = k + len(args[k])
@@ -213,7 +213,7 @@ def splat(k: int, items: tuple[Any, ...], inner: Any) -> tuple[Any, ...]:
     return (*items[:k], *inner, *items[k + 1 :])
 
 
-_KEPT = SCALARS | {bool, np.bool_, type(None)}
+_KEPT_AS_THEY_ARE = SCALARS | {bool, np.bool_, type(None)}
 """Types of arguments that an entry keeps as they are."""
 
 
