@@ -76,7 +76,7 @@ def append_result(
         bound = bound.with_outer_state(pullback_reads.OuterState(bound.rule.body, STATE.site, recording.memory.version))
     kept_args = keep_args(recording, bound, args)
     slot = len(recording.entries)
-    if is_container(value):
+    if type(value) is not np.ndarray and is_container(value):
         recording.append((bound, kept_parts(recording, value), ins, kept_args, kwargs, STATE.site))
         if recording.keep and not bound.primitive.is_trusted:
             guard_outline(recording, value, slot)
@@ -195,7 +195,7 @@ def keep_args(recording: Recording, bound: Bound, args: tuple[Any, ...]) -> tupl
         pairs = zip(bound.residual_kinds, args, strict=True)
         return tuple([a if type(a) in _KEPT_AS_THEY_ARE else _kept_argument(recording, how, a) for how, a in pairs])
     pairs = zip(bound.residual_kinds, splat(k, args, args[k]), strict=True)
-    flat = [_kept_argument(recording, how, a) for how, a in pairs]
+    flat = [a if type(a) in _KEPT_AS_THEY_ARE else _kept_argument(recording, how, a) for how, a in pairs]
     end = k + len(args[k])
     return (*flat[:k], flat[k:end], *flat[end:])
 

@@ -131,6 +131,8 @@ def number_read(cotangents: Cotangents, slot: int, entry: Any) -> bool:
         return False
     table, owned, place, key = cotangents.table, cotangents.owned, entry[2][0], entry[3][1]
     y_bar, whole = table[slot], table[place] if place in owned else _part_at(cotangents, place)
+    if whole is None and type(entry[3][0]) is Spec and entry[3][0].ndim:
+        whole = cotangents.buffer(place, entry[3][0])
     if type(whole) is not _array or whole.dtype not in _SIMPLE_DTYPES:
         return False
     part = whole[key]
