@@ -157,7 +157,7 @@ def measure_odeint(name: str) -> None:
 
 def measure_accuracy(method: str, rtol: float) -> None:
     """Print the largest errors of states and of the gradient by the logarithms of the unknowns, relative to the
-    largest of each, in units of rtol. A tight solution is the oracle."""
+    largest of each, in units of rtol, and their ratio. A tight solution is the oracle."""
     x = np.concatenate([PREY.p, PREY.y0])
 
     def solved(x: np.ndarray, method: str, tolerance: float) -> np.ndarray:
@@ -169,7 +169,8 @@ def measure_accuracy(method: str, rtol: float) -> None:
 
     of_states = error(lambda *how: solved(x, *how))
     of_gradient = error(lambda *how: x * wg.grad(lambda x: np.sum(solved(x, *how) ** 2))(x))
-    print(f"Lotka-Volterra, {method:8}rtol {rtol:.0e}: states {of_states:6.1f} rtol   gradient {of_gradient:6.1f} rtol")
+    errors = f"states {of_states:6.1f} rtol   gradient {of_gradient:6.1f} rtol   ratio {of_gradient / of_states:6.1f}"
+    print(f"Lotka-Volterra, {method:8}rtol {rtol:.0e}: {errors}")
 
 
 def measure_batch(method: str) -> None:

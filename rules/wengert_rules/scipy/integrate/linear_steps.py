@@ -129,12 +129,22 @@ class CollocationSteps(LinearSteps):
         )
         self._set_growth((self.inverse @ J.reshape(steps, stages * n, n)).reshape(J.shape))
 
+    def speeds(self, units: np.ndarray) -> np.ndarray:
+        """Return the largest norm of h J in each step, for states in these units; nan if one is 0."""
+        return speeds_of_rows(np.abs(self.J) @ units, self.h, units)
+
     def _within_steps(self, r: np.ndarray) -> np.ndarray:
         return (self.inverse @ r.reshape(*self.inverse.shape[:2], -1)).reshape(r.shape)
 
     def _transposed_within_steps(self, found: np.ndarray) -> np.ndarray:
         transposed = np.swapaxes(self.inverse, -1, -2)
         return (transposed @ found.reshape(*transposed.shape[:2], -1)).reshape(found.shape)
+
+
+def speeds_of_rows(sums: np.ndarray, h: np.ndarray, units: np.ndarray) -> np.ndarray:
+    """Return the largest norm of h J in each step, by the sums of |J| in each row."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.max((sums / units).reshape(len(h), -1), axis=1) * np.ravel(h)
 
 
 def inverse_by_blocks(blocks: list[list[np.ndarray]]) -> np.ndarray:
@@ -309,6 +319,12 @@ class SparseCollocationSteps(LargeSteps):
         self.matrices = (BandedMatrices if is_narrow else SparseMatrices)(rows, columns, size)
         first = self._factorised(0)
         self.factors = [first, *map(self._factorised, range(1, len(h)))] if len(h) * first.nnz <= MOST else None
+
+    def speeds(self, units: np.ndarray) -> np.ndarray:
+        """Return the largest norm of h J in each step, for states in these units; nan if one is 0."""
+        J, count = self.jacobians, len(self.jacobians.rows)
+        by_row = sparse.csr_matrix((units[J.columns], J.rows, np.arange(count + 1)), (count, J.size))
+        return speeds_of_rows(np.abs(J.entries[J.places]) @ by_row, self.h, units)
 
     def _factorised(self, k: int) -> Any:
         """Return the factors of 1 - h A J."""

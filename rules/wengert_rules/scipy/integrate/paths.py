@@ -93,7 +93,7 @@ class Path:
         k, weights = self.weights(t)
         if not self.is_whole:
             weights = np.where(unseen(self.is_behind, t)[:, None], np.nan, weights)
-        return np.einsum("es,esn->en", weights, self.along[k])
+        return mixed(weights, self.along, k)
 
     def is_behind(self, t: Any) -> Any:
         """Whether each of some times lies behind these steps."""
@@ -140,15 +140,23 @@ class LinearValues(Sealed):
 
     def changes(self, residuals: np.ndarray) -> np.ndarray:
         """Return the changes, a row for each time."""
-        return np.einsum("es,...esn->...en", self.weights, self.steps.changes(residuals)[..., self.k, :, :])
+        return mixed(self.weights, self.steps.changes(residuals), self.k)
 
     def residuals(self, y: np.ndarray) -> np.ndarray:
         """Return the transpose of `changes`."""
         along = np.zeros((*y.shape[:-2], *self.along.shape))
-        first = np.flatnonzero(np.diff(self.k, prepend=-1))
-        parts = self.weights[:, :, None] * y[..., None, :]
-        along[..., self.k[first], :, :] = np.add.reduceat(parts, first, axis=-3)
+        first, own = np.flatnonzero(np.diff(self.k, prepend=-1)), along.shape[-2]
+        sums = np.add.reduceat(self.weights[:, :, None] * y[..., None, :], first, axis=-3)
+        along[..., self.k[first], :, :] = sums[..., :own, :]
+        along[..., self.k[first] - 1, -2, :] += sums[..., own:, :].sum(axis=-2)
         return self.steps.residuals(along)
+
+
+def mixed(weights: Any, along: Any, k: np.ndarray) -> Any:
+    """Return the values by `Steps.weights` of slopes and values in the steps k."""
+    own = along.shape[-2]
+    found = np.einsum("es,...esn->...en", weights[:, :own], along[..., k, :, :])
+    return found if weights.shape[1] == own else found + weights[:, own:] * along[..., k - 1, -2, :]
 
 
 def values_along(y0: Any, *constants: Any, products: Any, at: Any, values: Any) -> Any:

@@ -96,14 +96,17 @@ def with_extra_stages() -> Tableau:
     return Tableau(A, B, np.concatenate([DOP853.C, [1.0], DOP853.C_EXTRA]), s, products(len(mixture)), mixture)
 
 
-_ROOT = 6**0.5
-_P = np.array([
-    [13 / 3 + 7 * _ROOT / 3, -23 / 3 - 22 * _ROOT / 3, 10 / 3 + 5 * _ROOT],
-    [13 / 3 - 7 * _ROOT / 3, -23 / 3 + 22 * _ROOT / 3, 10 / 3 - 5 * _ROOT],
-    [1 / 3, -8 / 3, 10 / 3],
-])  # fmt: skip
-RADAU = Tableau(RADAU_A, RADAU_A[-1], RADAU_C, 3, powers(3), _P.T @ RADAU_A)
+def collocation(nodes: np.ndarray) -> np.ndarray:
+    """Return the mixture of slopes at some nodes for `powers`: the integral of the polynomial through them."""
+    return np.linalg.inv(np.vander(nodes, increasing=True)) / np.arange(1, len(nodes) + 1)[:, None]
+
+
+RADAU = Tableau(RADAU_A, RADAU_A[-1], RADAU_C, 3, powers(4), np.pad(collocation(RADAU_C), (0, 1)))
 """Radau IIA of order 5, which interpolates by the collocation polynomial."""
+SMOOTH = collocation(np.append(RADAU_C, 0.0))
+"""The mixture with the slope at the start, too, that at the end of the step before: of one order more."""
+SLOW = 5.0
+"""The largest norm of h J in steps that it is for: in longer ones, the slope at the start is that of a transient."""
 RADAU_INVERSE = np.linalg.inv(RADAU_A)
 TABLEAUX = {RK23: with_end(RK23), RK45: with_end(RK45), DOP853: with_extra_stages()}
 
@@ -121,6 +124,7 @@ class Steps(Sealed):
         self.tableau, self.times, self.computed = tableau, times, np.nonzero(computed)
         self.along = np.zeros((len(values), slopes.shape[1] + 1, values.shape[1]))
         self.along[:-1, :-1], self.along[:, -1] = slopes, values
+        self.is_smooth = np.zeros(len(times) - 1, bool)
         of_values = np.arange(len(values)), np.full(len(values), slopes.shape[1])
         self.known = tuple([np.concatenate(both) for both in zip(self.computed, of_values, strict=True)])
 
@@ -140,6 +144,8 @@ class Steps(Sealed):
             return None, apart
         if self.tableau is RADAU:
             self.along = self.along + apart
+            self.is_smooth = linear.speeds(tolerance) <= SLOW
+            self.is_smooth[0] = False
         return linear, apart
 
     def linear(self, f: Any, points: tuple[np.ndarray, np.ndarray]) -> LinearSteps | None:
@@ -200,11 +206,17 @@ class Steps(Sealed):
         return (t[self.computed], y[self.computed]), starts + h * (self.tableau.B @ slopes)
 
     def weights(self, times: Any, t: Any) -> tuple[np.ndarray, Any]:
-        """Return the steps in which times t lie, and the weights of slopes and value that yield the values there."""
-        k = unseen(self.at, t)
+        """Return the steps in which times t lie, and the weights of slopes and value that yield the values there.
+
+        Radau's have one weight more, that of the slope at the end of the step before.
+        """
+        k, mixture = unseen(self.at, t), self.tableau.mixture
+        if self.tableau is RADAU:
+            mixture = np.where(self.is_smooth[k][:, None, None], SMOOTH, mixture)
         h = (times[1:] - times[:-1])[k]
-        weights = h[:, None] * (self.tableau.basis((t - times[:-1][k]) / h) @ self.tableau.mixture)
-        return k, np.concatenate([weights, np.ones((len(t), 1))], axis=1)
+        of_slopes = h[:, None] * np.squeeze(self.tableau.basis((t - times[:-1][k]) / h)[:, None] @ mixture, 1)
+        s = self.tableau.C.size
+        return k, np.concatenate([of_slopes[:, :s], np.ones((len(t), 1)), of_slopes[:, s:]], axis=1)
 
     def at(self, t: np.ndarray) -> np.ndarray:
         """Return the step in which each of some times lies; a time between two belongs to the earlier step."""
