@@ -179,3 +179,18 @@ def test_compiled_functions_run_uncompiled() -> None:
     with pytest.warns(wg.NotCompiledWarning, match=r"does not support scipy\.integrate\.ode\.integrate"):
         compiled(P)
     np.testing.assert_array_equal(compiled(1.1 * P), wg.grad(lambda p: np.sum(sizes(p)))(1.1 * P))
+
+
+@pytest.mark.filterwarnings("ignore:dopri5:UserWarning")
+def test_the_time_of_a_failure() -> None:
+    """After 20 steps; the time depends on all that the steps do."""
+
+    def failed(a):
+        solver = ode(lambda t, y: -a * y).set_integrator("dopri5", nsteps=20, **EXACT)
+        y = solver.set_initial_value([1.0], 0.0).integrate(50.0)
+        assert not solver.successful()
+        return np.array([solver.t, y[0]])
+
+    y, found = wg.value_and_jacobian(failed)(1.1)
+    np.testing.assert_array_equal(y, failed(1.1))
+    np.testing.assert_allclose(found, [np.nan, -y[0] * y[1]], rtol=1e-6)

@@ -931,7 +931,10 @@ def test_a_failed_integration() -> None:
 @pytest.mark.parametrize("counts", [False, True])
 @pytest.mark.parametrize("method", ["RK45", "BDF", "Radau"])
 def test_all_steps_of_a_failed_integration(method: str, counts: bool) -> None:
-    """y' = a y² is infinite at t = 1/a. Steps behind those that can be followed have derivatives of NaN, and values."""
+    """y' = a y² is infinite at t = 1/a. Steps behind those that can be followed have derivatives of NaN, and values.
+
+    So has the time at which it fails.
+    """
     calls, words = [0], {"method": method, "rtol": 1e-6, "atol": 1e-6}
 
     def f(t, y, a):
@@ -943,15 +946,17 @@ def test_all_steps_of_a_failed_integration(method: str, counts: bool) -> None:
             return integrate.solve_ivp(f, (0.0, end), [1.0], args=(a,), **words, **more)
 
     def at_steps(a):
-        return solved(a).y[0]
+        found = solved(a)
+        return np.stack([found.y[0], found.t])
 
     plain, runs = solved(0.9), calls[0]
     calls[0] = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        values, slopes = wg.value_and_jacobian(at_steps)(0.9)
+        values, (slopes, of_times) = wg.value_and_jacobian(at_steps)(0.9)
     assert calls[0] == runs
-    np.testing.assert_array_equal(values, plain.y[0])
+    np.testing.assert_array_equal(values, [plain.y[0], plain.t])
+    np.testing.assert_array_equal(of_times, [*np.zeros(plain.t.size - 1), np.nan])
     early = plain.t < 0.9
     t = plain.t[early]
     np.testing.assert_allclose(slopes[early], t / (1 - 0.9 * t) ** 2, rtol=1e-3)

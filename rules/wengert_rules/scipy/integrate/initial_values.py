@@ -80,6 +80,15 @@ written: Any = types.FunctionType(
 @stands_for(integrate.solve_ivp)
 def solve_ivp(*given: Any, **words: Any) -> Any:
     call = arguments(integrate.solve_ivp, given, words)
+    found = followed_solution(call)
+    if not found["success"] and call["t_eval"] is None and len(found["t"]) > 1:
+        times = np.concatenate([found["t"][:-1], [np.nan * np.sum(np.real(found["y"][:, -1]))]])
+        found["t"] = with_value(found["t"], times)  # the time at which it failed has no known derivative
+    return found
+
+
+def followed_solution(call: dict[str, Any]) -> Any:
+    """The result of a call of solve_ivp, with its derivatives."""
     if (kind := chosen_adjoint()) != "discrete":
         return by_equations(call, kind)
     if order_in_batch() is not None:
@@ -90,7 +99,7 @@ def solve_ivp(*given: Any, **words: Any) -> Any:
     if (found := along_steps(call)) is not None:
         return found
     if call["method"] in STEPS or call["method"] in EXPLICIT:
-        return written(*given, **words)  # in Python all through
+        return written(**call)  # in Python all through
     if call.get("events") is not None:
         raise NoDerivativeError(
             "scipy.integrate.solve_ivp(events=) has no derivative here: the right-hand side or an event changes "

@@ -28,27 +28,28 @@ def integrated(self: Any, t: Any, step: Any = False, relax: Any = False) -> Any:
     if getattr(self._integrator, "solout", None) is not None:
         raise refusal("a function is passed to set_solout(), which would get plain numbers")
     start, before = self.t, np.array(self._y)
-    reached, after, overwrites = unseen(native, self, t, step, relax)
+    reached, after, overwrites, has_failed = unseen(native, self, t, step, relax)
     end = with_value(reached, t) if reached == t else reached
     after = with_value(after, before if end == start else solved(self, start, end, before, after))
     if overwrites:
         self._y[...] = after
     else:
         self._y = after
-    self.t = end
+    self.t = with_value(reached, np.nan * np.sum(np.real(after))) if has_failed else end
     return self._y
 
 
-def native(self: Any, *args: Any) -> tuple[Any, np.ndarray, bool]:
+def native(self: Any, *args: Any) -> tuple[Any, np.ndarray, bool, bool]:
     """Integrate as SciPy does, with the code of the functions as it is written.
 
-    Return the time, the values, and whether they are in the array of those before, into which lsoda writes.
+    Return the time, the values, whether they are in the array of those before, into which lsoda writes, and whether it
+    failed. The time of a failure has no known derivative.
     """
     functions, held = (self.f, self.jac), self._y
     self.f, self.jac = map(as_written, functions)
     try:
         integrate.ode.integrate(self, *args)
-        return self.t, np.array(self._y), self._y is held
+        return self.t, np.array(self._y), self._y is held, not self.successful()
     finally:
         self.f, self.jac = functions
 
