@@ -131,7 +131,8 @@ class CollocationSteps(LinearSteps):
 
     def speeds(self, units: np.ndarray) -> np.ndarray:
         """Return the largest norm of h J in each step, for states in these units; nan if one is 0."""
-        return speeds_of_rows(np.abs(self.J) @ units, self.h, units)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.ravel(self.h) * np.max(np.abs(self.J) @ units / units, axis=(1, 2))
 
     def _within_steps(self, r: np.ndarray) -> np.ndarray:
         return (self.inverse @ r.reshape(*self.inverse.shape[:2], -1)).reshape(r.shape)
@@ -139,12 +140,6 @@ class CollocationSteps(LinearSteps):
     def _transposed_within_steps(self, found: np.ndarray) -> np.ndarray:
         transposed = np.swapaxes(self.inverse, -1, -2)
         return (transposed @ found.reshape(*transposed.shape[:2], -1)).reshape(found.shape)
-
-
-def speeds_of_rows(sums: np.ndarray, h: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """Return the largest norm of h J in each step, by the sums of |J| in each row."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.max((sums / units).reshape(len(h), -1), axis=1) * np.ravel(h)
 
 
 def inverse_by_blocks(blocks: list[list[np.ndarray]]) -> np.ndarray:
@@ -299,65 +294,84 @@ class BandedFactors:
         return dgbtrs(self.factors, self.below, self.above, b, self.pivots, trans=of == "T")[0]
 
 
-class SparseCollocationSteps(LargeSteps):
-    """The same equations for implicit methods: the matrix of all stages of a step is factorised as a sparse one.
+class SparseCollocationSteps(LinearSteps):
+    """The same equations for implicit methods whose last stage is the end, by factors of a sparse matrix for each step.
 
-    Its rows are the stages of one equation after the other; the order of Cuthill and McKee makes bands narrow.
+    ζ = A κ solves (A⁻¹ - h J) ζ = r + J η for the Jacobians of all stages, and η' = q' + η + h ζ for the last stage.
+    The rows are the stages of one equation after the other; the order of Cuthill and McKee makes bands narrow.
     """
 
-    jacobians: SparseJacobians
-
     def __init__(self, A: np.ndarray, B: np.ndarray, h: np.ndarray, jacobians: SparseJacobians, known: Any) -> None:
-        super().__init__(A, B, h, jacobians, known)
-        n, (i, j), size = jacobians.size, np.indices(A.shape)[..., None], B.size * jacobians.size
-        pattern = sparse.csr_matrix((np.ones(len(jacobians.rows)), jacobians.columns, jacobians.starts), (n, n))
+        self.A, self.B, self.h, self.known, self.inverse = A, B, h, known, np.linalg.inv(A)
+        n, count, nnz = jacobians.size, B.size, len(jacobians.rows)
+        pattern = sparse.csr_matrix((np.ones(nnz), jacobians.columns, jacobians.starts), (n, n))
         self.order = reverse_cuthill_mckee(pattern)
-        rank = np.argsort(self.order) * B.size
-        rows = np.concatenate([(rank[jacobians.rows] + i).ravel(), np.arange(size)])
-        columns = np.concatenate([(rank[jacobians.columns] + j).ravel(), np.arange(size)])
+        rank, stage = np.argsort(self.order), np.repeat(np.arange(count), nnz)
+        rows, columns = rank[np.tile(jacobians.rows, count)] * count + stage, rank[np.tile(jacobians.columns, count)]
+        by_row = np.argsort(rows, kind="stable")
+        self.entries = jacobians.entries[jacobians.places].reshape(len(h), -1)[:, by_row]
+        self.columns = columns[by_row].astype(np.int32)
+        self.starts = np.searchsorted(rows[by_row], np.arange(n * count + 1)).astype(np.int32)
+        equation, i, j = (part.ravel() for part in np.indices((n, count, count)))
+        rows = np.concatenate([rows[by_row], equation * count + i])
+        columns = np.concatenate([(columns * count + stage)[by_row], equation * count + j])
         is_narrow = np.max(np.abs(rows - columns)) <= NARROW
-        self.matrices = (BandedMatrices if is_narrow else SparseMatrices)(rows, columns, size)
+        self.matrices = (BandedMatrices if is_narrow else SparseMatrices)(rows, columns, n * count)
+        self.of_inverse = self.inverse[i, j]
         first = self._factorised(0)
         self.factors = [first, *map(self._factorised, range(1, len(h)))] if len(h) * first.nnz <= MOST else None
 
     def speeds(self, units: np.ndarray) -> np.ndarray:
-        """Return the largest norm of h J in each step, for states in these units; nan if one is 0."""
-        J, count = self.jacobians, len(self.jacobians.rows)
-        by_row = sparse.csr_matrix((units[J.columns], J.rows, np.arange(count + 1)), (count, J.size))
-        return speeds_of_rows(np.abs(J.entries[J.places]) @ by_row, self.h, units)
+        """Return an upper bound of that norm, by the largest entry and the number of entries in each row."""
+        units, lengths = units[self.order], np.diff(self.starts)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            weights = units[self.columns] * np.repeat(lengths / np.repeat(units, self.B.size), lengths)
+            return self.h * np.max(np.abs(self.entries) * weights, axis=1, initial=0.0)
 
     def _factorised(self, k: int) -> Any:
-        """Return the factors of 1 - h A J."""
-        stages = self.B.size
-        entries = self.jacobians.entries[self.jacobians.places[k * stages : (k + 1) * stages]]
-        blocks = -self.h[k] * self.A[:, :, None] * entries[:, None]
-        return self.matrices.factorised(np.concatenate([blocks.ravel(), np.ones(self.matrices.size)]))
+        """Return the factors of A⁻¹ - h J."""
+        return self.matrices.factorised(np.concatenate([-self.h[k] * self.entries[k], self.of_inverse]))
 
-    def _divide(self, k: int, kappa: np.ndarray, of: str) -> None:
-        """Divide the slopes of a step by its matrix, or by the transpose of that."""
-        factors = self._factorised(k) if self.factors is None else self.factors[k]
-        by_equation = np.swapaxes(kappa, 0, 1)
-        numbers = by_equation[self.order]
-        by_equation[self.order] = factors.solve(numbers.reshape(-1, kappa.shape[-1]), of).reshape(numbers.shape)
+    def _divided(self, k: int, zeta: np.ndarray, of: str) -> np.ndarray:
+        """Return ζ of a step divided by its matrix, or by the transpose of that."""
+        return (self._factorised(k) if self.factors is None else self.factors[k]).solve(zeta, of)
+
+    def _by_equation(self, kappa: np.ndarray) -> np.ndarray:
+        """Return an array (steps, rows of the matrices, examples) for one of (steps, stages, n, examples)."""
+        return np.take(np.swapaxes(kappa, 1, 2), self.order, axis=1).reshape(len(kappa), -1, kappa.shape[-1])
+
+    def _by_stage(self, zeta: np.ndarray) -> np.ndarray:
+        """Return the inverse of `_by_equation`."""
+        by_equation = zeta.reshape(len(zeta), self.order.size, self.B.size, -1)
+        return np.swapaxes(np.take(by_equation, np.argsort(self.order), axis=1), 1, 2)
 
     def solved(self, found: np.ndarray) -> None:
-        stages, add_product = self.B.size, self.jacobians.add_product()
+        zeta, eta = self._by_equation(found[:-1, :-1]), np.take(found[:, -1], self.order, axis=1)
+        (size, examples), n, stages = zeta.shape[1:], self.order.size, self.B.size
         for k in range(len(self.h)):
-            kappa, eta = found[k, :-1], found[k, -1]
-            for i in range(stages):
-                add_product(k * stages + i, eta, kappa[i])
-            self._divide(k, kappa, "N")
-            found[k + 1, -1] += eta + self.h[k] * np.tensordot(self.B, kappa, 1)
+            vectors = self.entries[k], eta[k].reshape(-1), zeta[k].reshape(-1)
+            csr_matvecs(size, n, examples, self.starts, self.columns, *vectors)
+            zeta[k] = self._divided(k, zeta[k], "N")
+            eta[k + 1] += eta[k] + self.h[k] * zeta[k, stages - 1 :: stages]
+        found[:, -1, self.order] = eta
+        found[:-1, :-1] = times(self.inverse, self._by_stage(zeta))
 
     def transposed(self, found: np.ndarray) -> None:
-        stages, add_product = self.B.size, self.jacobians.add_product(is_transposed=True)
+        zeta, eta = self._by_equation(times(self.inverse.T, found[:-1, :-1])), np.take(found[:, -1], self.order, axis=1)
+        (size, examples), n, stages = zeta.shape[1:], self.order.size, self.B.size
         for k in range(len(self.h) - 1, -1, -1):
-            kappa, after = found[k, :-1], found[k + 1, -1]
-            kappa += self.h[k] * self.B[:, None, None] * after
-            self._divide(k, kappa, "T")
-            found[k, -1] += after
-            for i in range(stages):
-                add_product(k * stages + i, kappa[i], found[k, -1])
+            zeta[k, stages - 1 :: stages] += self.h[k] * eta[k + 1]
+            zeta[k] = self._divided(k, zeta[k], "T")
+            eta[k] += eta[k + 1]
+            vectors = self.entries[k], zeta[k].reshape(-1), eta[k].reshape(-1)
+            csc_matvecs(n, size, examples, self.starts, self.columns, *vectors)
+        found[:, -1, self.order] = eta
+        found[:-1, :-1] = self._by_stage(zeta)
+
+
+def times(matrix: np.ndarray, kappa: np.ndarray) -> np.ndarray:
+    """Return the product of a matrix with the stages of each step."""
+    return (matrix @ kappa.reshape(*kappa.shape[:2], -1)).reshape(kappa.shape)
 
 
 def changes(residuals: Any, *, steps: Any) -> Any:
