@@ -17,7 +17,13 @@ def arguments(f: Callable[..., Any], given: tuple[Any, ...], words: dict[str, An
 
 def bound_arguments(f: Callable[..., Any], given: tuple[Any, ...], words: dict[str, Any]) -> dict[str, Any]:
     """The same, for code without hooks."""
-    bound = signature_of(f).bind(*given, **words)
+    names, defaults, takes_others = parameters_of(f)
+    found = {**defaults, **dict(zip(names, given, strict=False)), **words}
+    is_once = len(given) <= len(names) and not any([name in words for name in names[: len(given)]])
+    is_known = takes_others or len(found) == len(defaults)
+    if is_once and is_known and not any([value is EMPTY for value in found.values()]):
+        return found
+    bound = signature_of(f).bind(*given, **words)  # or an error
     bound.apply_defaults()
     found = dict(bound.arguments)
     for name, parameter in bound.signature.parameters.items():
@@ -26,7 +32,17 @@ def bound_arguments(f: Callable[..., Any], given: tuple[Any, ...], words: dict[s
     return found
 
 
+EMPTY = inspect.Parameter.empty
 signature_of = functools.cache(inspect.signature)
+
+
+@functools.cache
+def parameters_of(f: Callable[..., Any]) -> tuple[list[str], dict[str, Any], bool]:
+    """The names of the positional parameters, the defaults of all but `**kwargs`, and whether there are these."""
+    each = signature_of(f).parameters.values()
+    names = [one.name for one in each if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    defaults = {one.name: one.default for one in each if one.kind is not one.VAR_KEYWORD}
+    return names, defaults, len(defaults) < len(each)
 
 
 def in_tuple(args: Any) -> tuple[Any, ...]:

@@ -30,7 +30,7 @@ from wengert.extend import (
 )
 from wengert_rules.scipy.arguments import arguments, unpacked
 from wengert_rules.scipy.integrate.along_steps import UnwatchedCall, along_steps, is_initial_state, stages_of
-from wengert_rules.scipy.integrate.paths import LinearPath, LinearValues, path_on, values_along
+from wengert_rules.scipy.integrate.paths import LinearPath, LinearValues, mixed, path_on, values_along
 from wengert_rules.scipy.integrate.recorded import collocations, needed, solved_by_odeint
 from wengert_rules.scipy.integrate.sensitivities import by_equations
 from wengert_rules.scipy.integrate.steps import OTHERS, STEPS, over
@@ -266,9 +266,10 @@ def along_odeint(stages: Any, call: dict[str, Any], y0: Any, tolerances: tuple[A
         return *found, None
     of_steps = np.concatenate([at[:1], times[1:-1], at[-1:]])
     path: Any = path_on(stages, collocations(times, values_at), y0, of_steps, tolerances, LinearPath)
-    if path is None or not is_near(path.between(at), values, *tolerances):
+    changes = None if path is None else LinearValues(path, at)
+    if changes is None or not is_near(mixed(changes.weights, path.along, changes.k), values, *tolerances):
         return *found, None
-    return *found, (stages.passed_to, {"products": products, "at": LinearValues(path, at)})
+    return *found, (stages.passed_to, {"products": products, "at": changes})
 
 
 FINISHED = {"Integration successful.", "Nothing was done; the integration time was 0."}

@@ -60,7 +60,14 @@ class Tableau(NamedTuple):
 
 def powers(count: int) -> Callable[[Any], Any]:
     """The function x ↦ (x, x², …), with a row for each x."""
-    return lambda x: np.stack([x**k for k in range(1, count + 1)], axis=1)
+
+    def basis(x: Any) -> Any:
+        columns = [x]
+        for _ in range(1, count):
+            columns.append(columns[-1] * x)
+        return np.stack(columns, axis=1)
+
+    return basis
 
 
 def products(count: int) -> Callable[[Any], Any]:
@@ -475,11 +482,11 @@ def interpolated(paths: list[Any], times: np.ndarray) -> np.ndarray:
         return as_reals(np.array([path(t).T for path, t in zip(paths, times, strict=True)]))
     reals, orders = np.array([path.reals for path in paths]), np.array([path.integers for path in paths])
     last, following = orders.T[:, :, None]
-    h, terms = reals[:, 11:12], np.arange(TERMS)
+    h, terms = reals[:, 11:12], np.arange(1 + np.max(last))
     scales = np.where((terms == last) & (following < last), h / reals[:, 10:11], 1.0) ** last
-    coefficients = scales[:, :, None] * reals[:, 20:].reshape(len(paths), TERMS, -1)
+    coefficients = scales[:, :, None] * reals[:, 20:].reshape(len(paths), TERMS, -1)[:, : terms.size]
     x = (times - [[path.t] for path in paths]) / h
-    powers_of_x = np.repeat(x[:, :, None], TERMS, axis=2)
+    powers_of_x = np.repeat(x[:, :, None], terms.size, axis=2)
     powers_of_x[:, :, 0] = 1.0
     return np.multiply.accumulate(powers_of_x, axis=2) @ np.where((terms <= last)[:, :, None], coefficients, 0.0)
 
