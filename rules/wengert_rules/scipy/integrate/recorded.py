@@ -149,7 +149,7 @@ class Steps(Sealed):
         apart = self.apart(found, linear)
         if not self.agree(apart, tolerance):
             return None, apart
-        if self.tableau is RADAU:
+        if isinstance(linear, CollocationSteps | SparseCollocationSteps):
             self.along = self.along + apart
             self.is_smooth = linear.speeds(tolerance) <= SLOW
             self.is_smooth[0] = False
