@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import collections
+import inspect
+import re
 import warnings
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 from scipy import integrate, optimize
 
 import wengert as wg
+from wengert_rules.scipy.arguments import bound_arguments
 
 Pair = collections.namedtuple("Pair", "first second")
 FORMS = {
@@ -157,3 +160,33 @@ def test_an_array_that_the_solver_drops_is_refused(solver):
 def test_an_iterator_that_the_solver_uses_up_is_refused():
     with pytest.raises(wg.RefusedCallError, match="an iterator, which the solver has used up"):
         wg.grad(lambda t: o.newton(root, 1.5, args=(v for v in [t])))(0.5)
+
+
+def with_others(a, *b, c=3, **d):
+    """A function with each kind of parameter, which SciPy's have not."""
+
+
+CALLS = {
+    "by position": (integrate.odeint, (1, 2, 3), {"rtol": 4}),
+    "with others": (integrate.solve_ivp, (1, 2, 3), {"rtol": 4}),
+    "any number": (with_others, (1, 2), {"e": 5}), "missing": (integrate.odeint, (1, 2), {}),
+    "twice": (integrate.odeint, (1, 2, 3), {"y0": 2}), "unknown": (integrate.odeint, (1, 2, 3), {"y1": 2}),
+    "too many": (integrate.odeint, tuple(range(40)), {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("f", "given", "words"), CALLS.values(), ids=CALLS)
+def test_arguments_are_bound_as_python_binds_them(f, given, words):
+    def by_python():
+        bound = inspect.signature(f).bind(*given, **words)
+        bound.apply_defaults()
+        found = dict(bound.arguments)
+        return found | found.pop({"solve_ivp": "options"}.get(f.__name__, "d"), {})
+
+    try:
+        wanted = by_python()
+    except TypeError as error:
+        with pytest.raises(TypeError, match=re.escape(str(error))):
+            bound_arguments(f, given, words)
+    else:
+        assert bound_arguments(f, given, words) == wanted
