@@ -109,6 +109,10 @@ ADJOINTS = [
     ("Lotka-Volterra", "RK45"), ("reaction-diffusion", "RK45"), ("reaction-diffusion", "BDF"),
     ("reaction-diffusion", "LSODA"), ("Robertson", "BDF"), ("HIRES", "Radau"), ("HIRES", "LSODA"),
 ]  # fmt: skip
+BATCHES = [
+    *[("Lotka-Volterra", method) for method in ("RK23", "RK45", "DOP853")],
+    *[(name, method) for name in ("Robertson", "HIRES") for method in ("Radau", "BDF")],
+]  # fmt: skip
 COLUMNS = ("gradient", "Jacobian", "differences", "compiled gradient", "compiled Jacobian")
 
 
@@ -173,11 +177,11 @@ def measure_accuracy(method: str, rtol: float) -> None:
     print(f"Lotka-Volterra, {method:8}rtol {rtol:.0e}: {errors}")
 
 
-def measure_batch(method: str) -> None:
+def measure_batch(name: str, method: str) -> None:
     """Print the times of wg.vmap over 100 initial values and parameters, as ratios to those of loops."""
-    random = np.random.default_rng(0)
-    ys, ps = [x * random.uniform(0.8, 1.2, (100, x.size)) for x in (PREY.y0, PREY.p)]
-    values = lambda y, p: PREY.solved(np.concatenate([p, y]), method)  # noqa: E731
+    random, (problem, _) = np.random.default_rng(0), PROBLEMS[name]
+    ys, ps = [x * random.uniform(0.8, 1.2, (100, x.size)) for x in (problem.y0, problem.p)]
+    values = lambda y, p: problem.solved(np.concatenate([p, y]), method)  # noqa: E731
     slope = wg.grad(lambda y, p: np.sum(values(y, p) ** 2), argnums=(0, 1))
     works = {
         "loop": lambda: [values(y, p) for y, p in zip(ys, ps, strict=True)],
@@ -188,7 +192,7 @@ def measure_batch(method: str) -> None:
     }
     times = medians(works, 2)
     ratios = "   ".join([f"{each} {times[each] / times['loop']:.3f}" for each in [*works][1:]])
-    print(f"{f'100 examples, {method}':26}{times['loop']:7.2f} s    {ratios}", flush=True)
+    print(f"{f'{name}, {method}':26}{times['loop']:7.2f} s    {ratios}", flush=True)
 
 
 def measure_adjoints(name: str, method: str) -> None:
@@ -301,9 +305,9 @@ if __name__ == "__main__":
         for name in ("Lotka-Volterra", "Robertson", "HIRES"):
             measure_odeint(name)
     if not asked or "batch" in asked:
-        print("\nsolutions of 100 examples of Lotka-Volterra")
-        for method in ("RK23", "RK45", "DOP853"):
-            measure_batch(method)
+        print("\nsolutions of 100 examples")
+        for name, method in BATCHES:
+            measure_batch(name, method)
     if not asked or "adjoints" in asked:
         print("\ngradients by wg.ode_adjoint")
         for name, method in ADJOINTS:

@@ -15,7 +15,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import wengert as wg
-from wengert_rules.scipy.integrate import batched_steps, lockstep
+from wengert_rules.scipy.integrate import batched_collocation, batched_steps, lockstep
 
 Y = np.multiply.outer(np.linspace(0.7, 1.6, 5), np.array([0.8, 0.6]))
 K = np.linspace(0.3, 2.0, 5)
@@ -58,19 +58,32 @@ def of_a_few_examples_at_the_end(y, k):
     return solve_ivp(lambda t, y: [y[1], -k * k * y[0]], (0.0, 20.0), y, "DOP853", [3.0, 20.0]).y
 
 
+def van_der_pol(y, k, method, **words):
+    """Its Newton iterations fail now and then, and its steps change by orders of magnitude."""
+    f = lambda t, y: [y[1], 30.0 * k * (1.0 - y[0] * y[0]) * y[1] - y[0]]
+    return solve_ivp(f, (0.0, 20.0), [1.5 * y[0], 0.0], method, [0.1, 9.0, 20.0], **words).y
+
+
+def stiff_back_in_time(y, k):
+    words = {"rtol": 1e-5, "atol": np.array([1e-8, 1e-6]) * k, "max_step": 0.2 * k, "first_step": 1e-3 * k}
+    return solve_ivp(lambda t, y: [50.0 * y[0] * t - y[1], y[0]], (2.0, k - 1.0), y, "BDF", [1.1, k - 1.0], **words).y
+
+
 PROGRAMS: list[Callable[..., Any]] = [
     swing, lambda y, k: swing(y, k, "DOP853", rtol=1e-7), lambda y, k: swing(y, k, "RK23", rtol=1e-6), at_other_times,
     with_other_options, of_an_object, vectorized, of_a_few_examples_at_the_end,
+    lambda y, k: van_der_pol(y, k, "Radau"), lambda y, k: van_der_pol(y, k, "BDF"), stiff_back_in_time,
 ]  # fmt: skip
 NAMES = [
     "RK45", "DOP853", "RK23", "at_other_times", "with_other_options", "of_an_object", "vectorized",
-    "of_a_few_examples_at_the_end",
+    "of_a_few_examples_at_the_end", "Radau", "BDF", "stiff_back_in_time",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=NAMES)
 def test_values_are_those_of_scipy(f: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lockstep, "FEWEST", 2)
+    monkeypatch.setattr(batched_collocation, "FEWEST", 2)
     with warnings.catch_warnings(action="error", category=wg.NoBatchingRuleWarning):
         found = wg.vmap(f)(Y, K)
     np.testing.assert_array_equal(found, [f(y, k) for y, k in zip(Y, K, strict=True)])
@@ -86,10 +99,12 @@ def differences(f: Callable[..., Any], args: tuple[Any, ...], k: int) -> np.ndar
 
 
 @pytest.mark.parametrize(
-    ("axes", "method", "most"), [((0, 0), "RK45", 1), ((0, None), "DOP853", 1 << 22), ((None, 0), "RK45", 1 << 22)]
+    ("axes", "method", "most"), [((0, 0), "RK45", 1), ((0, None), "DOP853", 1 << 22), ((None, 0), "RK45", 1 << 22),
+     ((0, 0), "Radau", 0)],
 )
 def test_derivatives(axes: tuple[Any, Any], method: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of the batch, and of each example, in both modes."""
+    monkeypatch.setattr(batched_collocation, "FEWEST", 2)
     monkeypatch.setattr(batched_steps, "MOST", most)  # one example after the other, or all at once
     args = tuple([x[:3] if axis == 0 else x[1] for x, axis in zip((Y, K), axes, strict=True)])
     f = lambda y, k: swing(y, k, method, rtol=1e-9, atol=1e-9)
@@ -107,9 +122,11 @@ def test_derivatives(axes: tuple[Any, Any], method: str, most: int, monkeypatch:
             assert np.count_nonzero(found[k]) <= wanted.size  # no example depends on another one
 
 
-@pytest.mark.parametrize("method", ["RK45", "DOP853"])
-def test_complex_states(method: str) -> None:
-    words = {"t_eval": TIMES[1:], "rtol": np.array([1e-8, 1e-9]), "atol": [1e-9, 1e-8]}
+@pytest.mark.parametrize("method", ["RK45", "DOP853", "BDF"])
+def test_complex_states(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batched_collocation, "FEWEST", 2)
+    rtol = 1e-8 if method == "BDF" else np.array([1e-8, 1e-9])
+    words = {"t_eval": TIMES[1:], "rtol": rtol, "atol": [1e-9, 1e-8]}
 
     def parts(y, k):
         f = lambda t, y: 1j * k * y + 0.1j * np.abs(y) ** 2
@@ -155,6 +172,7 @@ REFUSED = {
     "failure": (lambda y, k: solve_ivp(lambda t, y: y * y * k, (0, 1), y, t_eval=[0.5]).status + 0.0 * k, "too small"),
     "nfev": (lambda y, k: 1.0 * solve_ivp(lambda t, y: -k * y, (0, 1), y, t_eval=[1.0]).nfev + 0.0 * k, "reads nfev"),
     "events": (lambda y, k: with_an_event(y, k), "solver"),
+    "few": (lambda y, k: van_der_pol(y, k, "BDF"), "fewer than 8"),
     "second": (lambda y, k: wg.hessian(lambda y: np.sum(swing(y, k, "RK23")))(y), "solver such as"),
 }
 

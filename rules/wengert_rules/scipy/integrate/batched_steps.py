@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -23,17 +23,38 @@ MOST = 1 << 22
 class SolvedExamples:
     """Some problems that are solved: their values at some times, the steps, and the outer values of each."""
 
-    def __init__(self, values: np.ndarray, found: Trajectories, at: np.ndarray, outer: Sequence[np.ndarray]) -> None:
-        self.values, self.found, self.at, self.outer, self.k = values, found, at, outer, found.steps_at(at)
+    def __init__(
+        self, f: Any, values: np.ndarray, found: Trajectories, at: np.ndarray, outer: Sequence[np.ndarray]
+    ) -> None:
+        self.f, self.values, self.found, self.at, self.outer, self.k = f, values, found, at, outer, found.steps_at(at)
+        self.size = found.slopes.size
 
-    def some(self, first: int, last: int) -> SolvedExamples:
+    def pull(self, y_bar: np.ndarray) -> np.ndarray:
+        """Return what `LinearExamples` do for these rows, in parts that fit into memory."""
+        return np.concatenate([linear.pull(y_bar[rows]) for linear, rows in self._parts(1)])
+
+    def push(self, dots: np.ndarray) -> np.ndarray:
+        """Return what `LinearExamples` do for these rows, in parts that fit into memory."""
+        return np.concatenate([linear.push(dots[rows]) for linear, rows in self._parts(dots.shape[1])])
+
+    def _parts(self, directions: int) -> Iterator[tuple[LinearExamples, slice]]:
+        """Yield parts of the problems, each with its rows; those of the only problem are all."""
+        size, n = len(self.values), self.values.shape[2]
+        if size == 1:
+            yield LinearExamples(self.f, self), slice(None)
+            return
+        numbers = self.found.computed[0].size * (n * n + directions * (n + self.f.outer_size))
+        for first, last in chunks(np.diff(self.found.begins) * numbers):
+            yield LinearExamples(self.f, self._some(first, last)), slice(first, last)
+
+    def _some(self, first: int, last: int) -> SolvedExamples:
         """Return those with some numbers."""
         begins = self.found.begins[first : last + 1]
         rows = slice(begins[0], begins[-1])
         tableau, times, values, slopes, computed, _ = self.found
         found = Trajectories(tableau, times[rows], values[rows], slopes[rows], computed[rows], begins - begins[0])
         outer = [part if len(part) == 1 else part[first:last] for part in self.outer]
-        return SolvedExamples(self.values[first:last], found, self.at[first:last], outer)
+        return SolvedExamples(self.f, self.values[first:last], found, self.at[first:last], outer)
 
 
 class LinearExamples:
@@ -107,27 +128,27 @@ class BatchProblem(Sealed):
 
     def __init__(self, f: Any, method: Any, equations: int, in_pairs: bool) -> None:
         self.f, self.method, self.equations, self.in_pairs = f, method, equations, in_pairs
-        self.kept = OrderedDict[Any, SolvedExamples]()
+        self.kept = OrderedDict[Any, Any]()
         self.evaluations = {"nfev": 0, "njev": 0, "nlu": 0}
-        self.first: tuple[np.ndarray, Steps] | None = None  # the values and steps of the first example
+        self.first: Any = None  # the values and steps of the first example
 
-    def keep(self, args: Sequence[Any], axes: Axes, solved: SolvedExamples) -> None:
+    def keep(self, args: Sequence[Any], axes: Axes, solved: Any) -> None:
         """Keep the solution for the arguments of `solved`."""
         self.kept[content(args), axes] = solved
         with suppress(KeyError):  # another thread may have dropped them
-            while len(self.kept) > 2 + KEPT // solved.found.slopes.size:
+            while len(self.kept) > 2 + KEPT // solved.size:
                 self.kept.popitem(last=False)
 
-    def solution(self, args: Sequence[Any], axes: Axes) -> SolvedExamples:
+    def solution(self, args: Sequence[Any], axes: Axes) -> Any:
         """Return the solution for the arguments of `solved`. Errors: NotNativeError."""
         axes = axes if axes and any(axes) else None
         found = self.kept.get((content(args), axes))
         if found is None:
-            found = self.solve(*args, axes=axes) if self.first is None or axes else self._of_first(args)
+            found = self.solve(*args, axes=axes) if self.first is None or axes else self.of_first(args)
             self.keep(args, axes, found)
         return found
 
-    def _of_first(self, args: Sequence[Any]) -> SolvedExamples:
+    def of_first(self, args: Sequence[Any]) -> Any:
         """Return the first example, which SciPy has solved. Errors: NotNativeError if its slopes are other ones."""
         assert self.first is not None
         (y, steps), self.first = self.first, None
@@ -136,10 +157,16 @@ class BatchProblem(Sealed):
         apart = np.abs(self.f.values(*points, *rows[OPTIONS:]) - steps.along[steps.computed])
         if not np.all(apart <= NEAR * np.max(np.abs(steps.along[:, :-1]), axis=(0, 1))):
             raise NotNativeError("the right-hand side differs from its trace")
-        return SolvedExamples(y[None], Trajectories.of(steps), at, rows[OPTIONS:])
+        return SolvedExamples(self.f, y[None], Trajectories.of(steps), at, rows[OPTIONS:])
 
-    def solve(self, *args: Any, axes: Axes = None) -> SolvedExamples:
+    def solve(self, *args: Any, axes: Axes = None) -> Any:
         """Solve problems together. Errors: NotNativeError if one fails, or if SciPy refuses the arguments."""
+        problems, at, outer = self.problems(args, axes)
+        found = solved_together(problems)
+        return SolvedExamples(self.f, finite(values_at(problems, found, at)), found, at, outer)
+
+    def problems(self, args: Sequence[Any], axes: Axes) -> tuple[Problems, np.ndarray, list[np.ndarray]]:
+        """Return the problems, their times, and what their right-hand sides read. Errors: NotNativeError."""
         size, n = size_of(args, axes), self.equations
         start, end, at, y0, rtol, atol, first, largest, *outer = in_rows(args, axes)
         start, end, first, largest = (np.repeat(part, size // len(part)) for part in (start, end, first, largest))
@@ -149,11 +176,7 @@ class BatchProblem(Sealed):
         problems = Problems(self.method, f, start, end, y0, rtol, atol, first, largest, self.in_pairs)
         if problems.is_refused(at):
             raise NotNativeError("SciPy refuses the arguments of one, or warns of them")
-        found = solved_together(problems)
-        values = values_at(problems, found, at)
-        if not np.isfinite(values).all():
-            raise NotNativeError("a value is not finite")
-        return SolvedExamples(values, found, at, outer)
+        return problems, at, outer
 
     def _slopes(self, outer: Sequence[np.ndarray]) -> Any:
         """Return the right-hand side for some numbers of problems."""
@@ -169,37 +192,31 @@ class BatchProblem(Sealed):
 
     def pull(self, y_bar: Any, *args: Any, axes: Axes) -> Any:
         """Return the cotangents of `pulled`. Errors: NotNativeError."""
-        return self._along_steps(LinearExamples.pull, y_bar, args, axes, lambda bars: 1)
+        return self._along_steps("pull", y_bar, args, axes)
 
     def push(self, dots: Any, *args: Any, axes: Axes) -> Any:
         """Return the tangents of `pushed`. Errors: NotNativeError."""
-        return self._along_steps(LinearExamples.push, dots, args, axes, lambda dots: dots.shape[1])
+        return self._along_steps("push", dots, args, axes)
 
-    def _along_steps(
-        self, method: Callable[..., Any], given: Any, args: Sequence[Any], axes: Axes, directions: Callable[..., int]
-    ) -> Any:
-        """Return what a method of LinearExamples gives for a row for each problem. Errors: NotNativeError."""
+    def _along_steps(self, name: str, given: Any, args: Sequence[Any], axes: Axes) -> Any:
+        """Return what `pull` or `push` of the solution gives for a row for each problem. Errors: NotNativeError."""
         solved, given = self.solution(args, axes and axes[1:]), np.asarray(given, float)
         given = given if axes and axes[0] else given[None]
         if len(solved.values) > len(given):
             given = np.repeat(given, len(solved.values), axis=0)
-        found = np.concatenate([method(LinearExamples(self.f, part), given[rows] if rows else given)
-                                for part, rows in self._parts(solved, directions(given))])  # fmt: skip
+        found = getattr(solved, name)(given)
         return found if axes else found[0]
-
-    def _parts(self, solved: SolvedExamples, directions: int) -> Any:
-        """Yield parts of some problems that fit into memory, each with its rows; None for the rows of the only one."""
-        size, n = len(solved.values), self.equations
-        if size == 1:
-            yield solved, None
-            return
-        numbers = solved.found.computed[0].size * (n * n + directions * (n + self.f.outer_size))
-        for first, last in chunks(np.diff(solved.found.begins) * numbers):
-            yield solved.some(first, last), slice(first, last)
 
     def pull_pushed(self, *args: Any, axes: Axes) -> Any:
         """Second derivatives. Errors: NoDerivativeError."""
         raise NoDerivativeError("solve_ivp under vmap has first derivatives only. Record the tape without vmap")
+
+
+def finite(values: np.ndarray) -> np.ndarray:
+    """Return some values. Errors: NotNativeError if one is not finite."""
+    if not np.isfinite(values).all():
+        raise NotNativeError("a value is not finite")
+    return values
 
 
 def chunks(sizes: np.ndarray) -> list[tuple[int, int]]:

@@ -6,6 +6,7 @@ matrices are stacked, so that each is the product that SciPy computes, with its 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -50,13 +51,18 @@ class Trajectories(NamedTuple):
 
     def steps_at(self, at: np.ndarray) -> np.ndarray:
         """Return the row of the step in which each time lies, for rows of times: that of each problem."""
-        found = np.empty(at.shape, int)
-        for k, (begin, end) in enumerate(zip(self.begins[:-1], self.begins[1:], strict=True)):
-            times = self.times[begin:end]
-            forward = 1.0 if times[-1] >= times[0] else -1.0
-            inside = np.searchsorted(forward * times, forward * at[k], side="left") - 1
-            found[k] = begin + np.clip(inside, 0, end - begin - 2)
-        return found
+        return rows_at(self.times, self.begins, at)
+
+
+def rows_at(times: np.ndarray, begins: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Return the row of the step in which each time lies, for rows of times of problems whose steps have these rows."""
+    found = np.empty(at.shape, int)
+    for k, (begin, end) in enumerate(itertools.pairwise(begins)):
+        of_steps = times[begin:end]
+        forward = 1.0 if of_steps[-1] >= of_steps[0] else -1.0
+        inside = np.searchsorted(forward * of_steps, forward * at[k], side="left") - 1
+        found[k] = begin + np.clip(inside, 0, end - begin - 2)
+    return found
 
 
 class Problems(NamedTuple):
@@ -85,8 +91,8 @@ class Problems(NamedTuple):
         ordered = forward * np.diff(at, axis=1) > 0.0, self.end != self.start, self.largest > 0.0
         return not all([np.all(each) for each in (*inside, *allowed, *ordered)])
 
-    def first_lengths(self, slope: np.ndarray, direction: np.ndarray) -> np.ndarray:
-        """Return the lengths of the first steps, as SciPy chooses them."""
+    def first_lengths(self, slope: np.ndarray, direction: np.ndarray, order: int) -> np.ndarray:
+        """Return the lengths of the first steps, as SciPy chooses them for an order of the error."""
         if not np.isnan(self.first).any():
             return self.first
         rows, whole = np.arange(len(self.y0)), np.abs(self.end - self.start)
@@ -97,7 +103,7 @@ class Problems(NamedTuple):
         h0 = np.minimum(h0, whole)
         later = self.f(self.start + h0 * direction, self.y0 + (h0 * direction)[:, None] * slope, rows)
         d2 = self.norms((later - slope) / scale) / h0
-        exponent = 1 / (self.method.error_estimator_order + 1)
+        exponent = 1 / (order + 1)
         h1 = np.array([max(1e-6, h * 1e-3) if a <= 1e-15 and b <= 1e-15 else (0.01 / max(a, b)) ** exponent
                        for h, a, b in zip(h0.tolist(), d1.tolist(), d2.tolist(), strict=True)])  # fmt: skip
         lengths = np.minimum(np.minimum(100 * h0, h1), np.minimum(whole, self.largest))
@@ -166,7 +172,10 @@ def taken_steps(problems: Problems, slope: np.ndarray) -> Any:
     exponent = -1 / (problems.method.error_estimator_order + 1)
     direction = np.where(problems.end >= problems.start, 1.0, -1.0)
     rows, t, y, is_retry = np.arange(len(slope)), problems.start, problems.y0, np.zeros(len(slope), bool)
-    length, is_running = problems.first_lengths(slope, direction), np.ones(len(slope), bool)
+    length, is_running = (
+        problems.first_lengths(slope, direction, problems.method.error_estimator_order),
+        np.ones(len(slope), bool),
+    )
     while is_running.any():
         if 2 * np.count_nonzero(is_running) <= len(rows) and len(rows) > FEWEST:
             some = np.argsort(~is_running, kind="stable")[: max(-(-len(rows) // 2), FEWEST)]

@@ -123,7 +123,7 @@ def of_complex(f: Callable[[float, np.ndarray], np.ndarray]) -> Callable[[float,
 class SolvedProblem:
     """A solution by SciPy, whose steps are followed when a derivative first needs them."""
 
-    def __init__(self, args: Sequence[Any], stages: Stages, values: Any, times: Any, between: Any) -> None:
+    def __init__(self, args: Sequence[Any], stages: Any, values: Any, times: Any, between: Any) -> None:
         self.args, self.stages, self.values, self.times, self.between = args, stages, values, times, between
         self._linear: Any = None
 
@@ -138,6 +138,10 @@ class SolvedProblem:
                 raise NotNativeError("the steps in place of the solver's do not come to its values")
             self._linear = LinearValues(path, at)
         return self._linear
+
+    def check(self) -> None:
+        """Check that it has derivatives. Errors: NotNativeError."""
+        _ = self.linear
 
     def slopes(self) -> tuple[np.ndarray, np.ndarray]:
         """The slopes at the start and at the times asked for: a time moves the value along its slope."""
