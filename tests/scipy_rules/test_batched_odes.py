@@ -134,6 +134,7 @@ def test_complex_states(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
         return np.concatenate([found.real, found.imag])
 
     with warnings.catch_warnings(action="error", category=wg.NoBatchingRuleWarning):
+        np.testing.assert_allclose(wg.vmap(lambda k: parts(Y[0], k))(K[:2]), [parts(Y[0], k) for k in K[:2]], rtol=1e-12)
         found, (by_y, by_k) = wg.vmap(parts)(Y[::3], K[::3]), wg.vmap(wg.jacfwd(parts, (0, 1)))(Y[::3], K[::3])
     for i, example in enumerate(zip(Y[::3], K[::3], strict=True)):
         np.testing.assert_allclose(found[i], parts(*example), rtol=1e-12)

@@ -170,7 +170,7 @@ class BatchProblem(Sealed):
         size, n = size_of(args, axes), self.equations
         start, end, at, y0, rtol, atol, first, largest, *outer = in_rows(args, axes)
         start, end, first, largest = (np.repeat(part, size // len(part)) for part in (start, end, first, largest))
-        y0, rtol, atol = (np.array(np.broadcast_to(part, (size, n))) for part in (y0, rtol, atol))
+        y0, rtol, atol = (np.array(np.broadcast_to(part, (size, n)), order="C") for part in (y0, rtol, atol))
         at = np.array(np.broadcast_to(at, (size, at.shape[1])))
         f = self._slopes(outer)
         problems = Problems(self.method, f, start, end, y0, rtol, atol, first, largest, self.in_pairs)
