@@ -61,7 +61,7 @@ def of_a_few_examples_at_the_end(y, k):
 def van_der_pol(y, k, method, **words):
     """Its Newton iterations fail now and then, and its steps change by orders of magnitude."""
     f = lambda t, y: [y[1], 30.0 * k * (1.0 - y[0] * y[0]) * y[1] - y[0]]
-    return solve_ivp(f, (0.0, 20.0), [1.5 * y[0], 0.0], method, [0.1, 9.0, 20.0], **words).y
+    return solve_ivp(f, (0.0, 6.0), [1.5 * y[0], 0.0], method, [0.1, 3.0, 6.0], **words).y
 
 
 def stiff_back_in_time(y, k):
@@ -69,14 +69,26 @@ def stiff_back_in_time(y, k):
     return solve_ivp(lambda t, y: [50.0 * y[0] * t - y[1], y[0]], (2.0, k - 1.0), y, "BDF", [1.1, k - 1.0], **words).y
 
 
+def at_the_last_step(y, k):
+    found = solve_ivp(lambda t, y: [y[1], -k * y[0]], (0.0, k), y)
+    return found.y[:, -1] * found.t[-1]
+
+
+def dense(y, k, method="RK45"):
+    found = solve_ivp(lambda t, y: [y[1], -k * y[0]], (0.0, 2.0), y, method, dense_output=True, rtol=1e-6)
+    return np.append(found.sol(np.array([0.2, 1.1, 2.0])), found.sol(0.5 * k))
+
+
 PROGRAMS: list[Callable[..., Any]] = [
     swing, lambda y, k: swing(y, k, "DOP853", rtol=1e-7), lambda y, k: swing(y, k, "RK23", rtol=1e-6), at_other_times,
     with_other_options, of_an_object, vectorized, of_a_few_examples_at_the_end,
     lambda y, k: van_der_pol(y, k, "Radau"), lambda y, k: van_der_pol(y, k, "BDF"), stiff_back_in_time,
+    at_the_last_step, dense, lambda y, k: dense(y, k, "BDF"),
 ]  # fmt: skip
 NAMES = [
     "RK45", "DOP853", "RK23", "at_other_times", "with_other_options", "of_an_object", "vectorized",
-    "of_a_few_examples_at_the_end", "Radau", "BDF", "stiff_back_in_time",
+    "of_a_few_examples_at_the_end", "Radau", "BDF", "stiff_back_in_time", "at_the_last_step", "dense",
+    "dense_by_BDF",
 ]  # fmt: skip
 
 
@@ -86,7 +98,8 @@ def test_values_are_those_of_scipy(f: Callable[..., Any], monkeypatch: pytest.Mo
     monkeypatch.setattr(batched_collocation, "FEWEST", 2)
     with warnings.catch_warnings(action="error", category=wg.NoBatchingRuleWarning):
         found = wg.vmap(f)(Y, K)
-    np.testing.assert_array_equal(found, [f(y, k) for y, k in zip(Y, K, strict=True)])
+    rtol = 1e-13 if f is at_the_last_step else 0.0  # the value at the end is interpolated
+    np.testing.assert_allclose(found, [f(y, k) for y, k in zip(Y, K, strict=True)], rtol, 0.0)
 
 
 def differences(f: Callable[..., Any], args: tuple[Any, ...], k: int) -> np.ndarray:
@@ -134,12 +147,30 @@ def test_complex_states(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
         return np.concatenate([found.real, found.imag])
 
     with warnings.catch_warnings(action="error", category=wg.NoBatchingRuleWarning):
-        np.testing.assert_allclose(wg.vmap(lambda k: parts(Y[0], k))(K[:2]), [parts(Y[0], k) for k in K[:2]], rtol=1e-12)
+        of_shared = wg.vmap(lambda k: parts(Y[0], k))(K[:2])
+        np.testing.assert_allclose(of_shared, [parts(Y[0], k) for k in K[:2]], rtol=1e-12)
         found, (by_y, by_k) = wg.vmap(parts)(Y[::3], K[::3]), wg.vmap(wg.jacfwd(parts, (0, 1)))(Y[::3], K[::3])
     for i, example in enumerate(zip(Y[::3], K[::3], strict=True)):
         np.testing.assert_allclose(found[i], parts(*example), rtol=1e-12)
         for slopes, k in ((by_y, 0), (by_k, 1)):
             np.testing.assert_allclose(slopes[i], differences(parts, example, k), rtol=1e-4, atol=1e-5)
+
+
+def test_derivatives_of_a_dense_solution_and_at_its_end() -> None:
+    """The harmonic oscillation is the oracle: y = cos(w t), at t = 0.5 w and at the end t = w."""
+
+    def ends(w):
+        f = lambda t, y: [y[1], -w * w * y[0]]
+        found = solve_ivp(f, (0, w), [1.0, 0.0], dense_output=True, rtol=1e-8, atol=1e-9)
+        return np.stack([found.sol(0.5 * w)[0], found.y[0, -1]])
+
+    with warnings.catch_warnings(action="error", category=wg.NoBatchingRuleWarning):
+        values, slopes = wg.vmap(ends)(K), wg.vmap(wg.jacfwd(ends))(K)
+        of_batch = wg.grad(lambda ks: np.sum(wg.vmap(ends)(ks)))(K)
+    np.testing.assert_allclose(values, np.cos([[0.5 * w * w, w * w] for w in K]), rtol=1e-6)
+    wanted = np.array([[-w * np.sin(0.5 * w * w), -2.0 * w * np.sin(w * w)] for w in K])
+    np.testing.assert_allclose(slopes, wanted, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(of_batch, wanted.sum(axis=1), rtol=1e-5, atol=1e-6)
 
 
 def test_derivatives_by_times() -> None:
@@ -173,6 +204,9 @@ REFUSED = {
     "failure": (lambda y, k: solve_ivp(lambda t, y: y * y * k, (0, 1), y, t_eval=[0.5]).status + 0.0 * k, "too small"),
     "nfev": (lambda y, k: 1.0 * solve_ivp(lambda t, y: -k * y, (0, 1), y, t_eval=[1.0]).nfev + 0.0 * k, "reads nfev"),
     "events": (lambda y, k: with_an_event(y, k), "solver"),
+    "steps": (lambda y, k: solve_ivp(lambda t, y: -k * y, (0, 0.1), y, first_step=0.1).y, "nor the last"),
+    "step": (lambda y, k: solve_ivp(lambda t, y: -k * y, (0, 0.1), y).y[:, 1], "nor the last"),
+    "outside": (lambda y, k: dense(y, 3.0 * k + 1.0), "SciPy refuses"),
     "few": (lambda y, k: van_der_pol(y, k, "BDF"), "fewer than 8"),
     "second": (lambda y, k: wg.hessian(lambda y: np.sum(swing(y, k, "RK23")))(y), "solver such as"),
 }

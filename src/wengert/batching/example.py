@@ -199,6 +199,8 @@ def _outer_follows(outer: Recording | None, key: int) -> bool:
 
 def _result_outline(recording: Recording, result: Any, slots: list[Slot]) -> Any:
     """Return a result's structure with Slots for traced values, which are collected, and Shared for constants."""
+    if isinstance(result, np.ndarray) and not issubclass(type(result), np.ndarray):
+        result = np.asarray(result)  # an array of which the ends alone are known raises an error here
     if is_structure(result):
         return with_parts(result, [_result_outline(recording, part, slots) for _, _, part in keyed_parts(result)])
     slot = slot_of(recording, result) if has_identity(result) else None
