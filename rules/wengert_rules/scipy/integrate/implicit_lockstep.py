@@ -232,8 +232,11 @@ def powers(x: np.ndarray, exponents: Any) -> np.ndarray:
 
 
 def divided(matrices: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the solutions of linear systems."""
-    return np.linalg.solve(matrices, b[:, :, None])[:, :, 0]
+    """Return the solutions of linear systems. Errors: NotNativeError if one is singular, of which SciPy warns."""
+    try:
+        return np.linalg.solve(matrices, b[:, :, None])[:, :, 0]
+    except np.linalg.LinAlgError as error:
+        raise NotNativeError(str(error)) from None
 
 
 def solved_together(kind: type[Integration], problems: Problems) -> Interpolants:
