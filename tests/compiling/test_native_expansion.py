@@ -62,6 +62,27 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
         np.sum(sl.lu_solve(lu := sl.lu_factor(e[:4] + np.eye(4)[::-1]), e[0]) ** 2)
         + np.sum(sl.lu_solve(lu, e[1:5], trans=1)) * np.prod(np.diag(lu[0]))
     ),
+    "qr": lambda e: (
+        np.sum(np.linalg.qr(e).Q ** 3)
+        + np.sum(np.linalg.qr(e)[1] ** 3)
+        + np.sum(np.linalg.qr(e.T @ e, mode="r")) * np.sum(np.linalg.qr(e[:4], mode="complete")[0] ** 3)
+    ),
+    "svd": lambda e: (
+        np.sum(np.abs(np.linalg.svd(e, full_matrices=False)[0]) * (usv := np.linalg.svd(e.T, False))[2].T)
+        + np.sum(usv.S ** 3) * np.sum(np.linalg.svd(e[:3], compute_uv=False))
+        + np.sum(np.linalg.svd(e)[2][1] ** 4)
+    ),
+    "eigh": lambda e: (
+        np.sum(np.linalg.eigh(e.T @ e)[1][0] ** 4)
+        + np.sum(np.linalg.eigh(e[:4], UPLO="U").eigenvalues ** 3)
+        + np.sum(np.linalg.eigvalsh(e[2:]) * e[0])
+    ),
+    "lstsq": lambda e: (
+        np.sum(np.linalg.lstsq(e, np.sin(e[:, 0]))[0] ** 3)
+        + np.sum(np.linalg.lstsq(e, e**2)[1]) * (1.0 if np.linalg.lstsq(e, e, rcond=None)[2] == 4 else 2.0)
+        + np.sum((x := np.linalg.lstsq(e.T, e[0] ** 2, rcond=1e-9))[0] ** 2) * np.sum(x[3] ** 3)
+    ),
+    "pinv": lambda e: np.sum(np.linalg.pinv(e) ** 3) + np.sum(np.linalg.pinv(e[:3], rtol=None) * e[:3].T),
     "diagonals beside the main one": lambda e: (
         np.sum(np.diag(np.exp(e), 1) * np.diagonal(e, offset=-2)[:3]) + np.sum(np.diag(e[0], -1) @ e[:5])
     ),
@@ -109,6 +130,18 @@ def test_guards_on_arrays() -> None:
     run = by_python(wg.trace(lambda e: np.sum(e) * (2.0 if np.all(e < 9.0) else 3.0), E)[1].optimise())
     assert run(E) == pytest.approx(2.0 * np.sum(E), rel=1e-13)
     assert run(E * 9.0) is None
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_factors_are_numpys_and_fail_with_them() -> None:
+    of_products, least_squares = lambda a: np.linalg.eigh(a.T @ a), lambda a: np.linalg.lstsq(a, a[:, 0] ** 2)[::3]
+    for function in (np.linalg.qr, np.linalg.svd, of_products, least_squares):
+        run = by_python(wg.trace(lambda a, f=function: [1.0 * x for x in f(a)], E)[1].optimise())
+        for a in (E, E[::-1] ** 3):
+            for found, expected in zip(run(a), function(a), strict=True):
+                np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+        assert run(np.full_like(E, np.nan)) is None
+    assert run(np.ones_like(E)) is None  # of another rank
 
 
 def test_index_arrays_of_take_along_axis_may_change() -> None:

@@ -333,14 +333,12 @@ _OF_ARRAYS = (
         for name in ("prod", "argsort", "argmax", "argmin", "searchsorted", "nonzero", "repeat")
     ],
     OpInfo("flatnonzero", (np.flatnonzero,)),
-    OpInfo("inv", (np.linalg.inv,)),
-    OpInfo("solve", (np.linalg.solve,)),
-    OpInfo("cholesky", (np.linalg.cholesky,)),
-    OpInfo("slogdet", (np.linalg.slogdet,)),
-    OpInfo("det", (np.linalg.det,)),
+    *[
+        OpInfo(name, (getattr(np.linalg, name),))
+        for name in ("inv", "solve", "cholesky", "slogdet", "det", "norm", "qr", "svd", "eigh", "eigvalsh", "lstsq")
+    ],
     OpInfo("tril", (np.tril,)),
     OpInfo("triu", (np.triu,)),
-    OpInfo("norm", (np.linalg.norm,)),
     OpInfo("vdot", (np.vdot,), shape=lambda a, b: (), allocates=True, never_raises=True),
     OpInfo(
         "einsum", (np.einsum,),

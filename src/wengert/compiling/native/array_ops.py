@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from wengert.compiling.native import fourier, indices, sequences, small_matrices, sorting, sums, views
+from wengert.compiling.native import factors, fourier, indices, sequences, small_matrices, sorting, sums, views
 
 EMITTERS: dict[str, Callable[..., Any]] = {
     "getitem": views.emit_getitem, "item": views.emit_item, "getattr": views.emit_attribute,
@@ -23,6 +23,8 @@ EMITTERS: dict[str, Callable[..., Any]] = {
     "dot": sums.emit_matmul, "matmul": sums.emit_matmul, "outer": sums.emit_outer, "einsum": sums.emit_einsum,
     "whole": indices.emit_whole, "as_index": indices.emit_as_index, "astype": indices.emit_astype,
     "solve": small_matrices.emit_solve, "cholesky": small_matrices.emit_cholesky,
+    "qr": factors.emit_qr, "svd": factors.emit_svd, "lstsq": factors.emit_lstsq,
+    "eigh": factors.emit_eigh, "eigvalsh": factors.emit_eigvalsh,
     "slogdet": small_matrices.emit_slogdet, "det": small_matrices.emit_det,
     **dict.fromkeys(sequences.STEPS, sequences.emit_running), "sums_onward": sequences.emit_sums_onward,
     "sort": sorting.emit_sort, "argsort": sorting.emit_sort,

@@ -54,6 +54,12 @@ class Emitted(NDArrayOperatorsMixin):
         with np.errstate(all="ignore"):
             val = fn(*values, **kwargs)
         native = self.body.call(Call(fn, given, kwargs, val=val))
+        if isinstance(native, tuple):
+            return tuple([self.of(part, known) for part, known in zip(native, val, strict=True)])
+        return self.of(native, val)
+
+    def of(self, native: Any, val: Any) -> Any:
+        """Return what stands in for a value of native code; a constant itself."""
         return Emitted(self.body, native, val) if is_native_array(native) or isinstance(native, Scalar) else val
 
 
@@ -174,6 +180,15 @@ def cross(a: Any, b: Any, axisa: Any = -1, axisb: Any = -1, axisc: Any = -1, axi
 
 def inv(a: Any) -> Any:
     return np.linalg.solve(a, np.eye(a.shape[0]))
+
+
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = 1e-15) -> Any:
+    rcond = rtol if rcond is None else rcond
+    rcond = max(a.shape) * np.finfo(np.float64).eps if rcond is None else rcond
+    u, s, vt = np.linalg.svd(a, full_matrices=False, hermitian=hermitian)
+    is_large = s > rcond * np.max(s)
+    inverses = np.where(is_large, 1.0 / np.where(is_large, s, 1.0), 0.0)
+    return np.matmul(np.transpose(vt), inverses[:, None] * np.transpose(u))
 
 
 def tril(m: Any, k: Any = 0) -> Any:
@@ -342,8 +357,8 @@ _INSTEAD: dict[Any, Callable[..., Any]] = {
     np.roll: roll, np.flip: flip, np.repeat: repeat, np.any: any_of, np.all: all_of, np.linspace: linspace,
     np.arange: arange,
     np.interp: interp, np.take_along_axis: take_along_axis, np.minimum.reduce: smallest, np.maximum.reduce: largest,
-    np.clip: clip, np.ndarray.clip: clip, np.vander: vander, np.cross: cross, np.linalg.inv: inv, np.tril: tril,
-    np.triu: triu, np.median: median, np.inner: inner, np.hstack: hstack,
+    np.clip: clip, np.ndarray.clip: clip, np.vander: vander, np.cross: cross, np.linalg.inv: inv,
+    np.linalg.pinv: pinv, np.tril: tril, np.triu: triu, np.median: median, np.inner: inner, np.hstack: hstack,
     np.ascontiguousarray: ascontiguousarray, np.ndarray.any: any_of, np.ndarray.all: all_of,
     np.vstack: vstack, np.tile: tile, np.convolve: convolve, np.correlate: correlate,
 }  # fmt: skip

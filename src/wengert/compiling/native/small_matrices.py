@@ -108,8 +108,9 @@ def emit_solve(body: Any, op: Call, a: Any, b: Any) -> Any:
     n, m = sizes = matrix.shape[0], (*right.shape, 1)[1]
     if n <= LARGEST:
         return call_helper(body, "solve", (ELIMINATE, SOLVE), [matrix, right], sizes, op.val.shape)
-    work = body.level.new_array((n * n + n * m + n,))
-    return call_helper(body, "solve_by_lapack", (lapack.SOLVE,), [matrix, right, work], sizes, op.val.shape)
+    factors, found = lapack.copy_by_columns(body, matrix), lapack.copy_by_columns(body, right)
+    lapack.call_lapack(body, "dgesv", n, m, factors, n, lapack.integers(body, n), found, n)
+    return found
 
 
 def emit_complex_solve(body: Any, op: Call, a: Any, b: Any) -> ComplexPair:
@@ -142,9 +143,13 @@ def _half(view: View, k: int) -> View:
 
 def emit_cholesky(body: Any, op: Call, a: Any) -> Any:
     matrix = _matrix(body, a, of_lapack=True)
-    (n, _), is_small = matrix.shape, matrix.shape[0] <= LARGEST
-    name, source = ("cholesky", CHOLESKY) if is_small else ("cholesky_by_lapack", lapack.CHOLESKY)
-    return call_helper(body, name, (source,), [matrix], (n,), op.val.shape)
+    n = matrix.shape[0]
+    if n <= LARGEST:
+        return call_helper(body, "cholesky", (CHOLESKY,), [matrix], (n,), op.val.shape)
+    lower = body.view(body.call(Call(np.tril, [matrix], {}, val=op.val)))
+    factor = lapack.copy_by_columns(body, lower)
+    lapack.call_lapack(body, "dpotrf", ord("L"), n, factor, n)
+    return factor
 
 
 def emit_slogdet(body: Any, op: Call, a: Any) -> Any:

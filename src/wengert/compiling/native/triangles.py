@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from wengert.compiling.native import lapack
@@ -86,12 +87,13 @@ def emit_banded(body: Any, below: int, above: int, diagonals: Any, b: Any) -> Vi
     """Emit the solution of a system whose matrix has these diagonals."""
     matrix, right = body.view(body.as_float(diagonals)), columns_of(body, b)
     rows, n = matrix.shape
-    m = (*right.shape, 1)[1]
-    if rows != below + above + 1 or n < 2 or not lapack.is_available():
+    if rows != below + above + 1 or n < 2:
         raise UnsupportedOp("solve_banded with these arguments")
-    work = body.level.new_array((n * (2 * below + above + 1) + n * m + n,))
-    operands = [matrix, right, work]
-    return call_helper(body, "solve_banded_by_lapack", (lapack.BANDED,), operands, (n, m, below, above), right.shape)
+    factors, found = lapack.new_columns(body, below + rows, n), lapack.copy_by_columns(body, right)
+    body.level.store(replace(factors, offset=factors.offset + below, shape=matrix.shape), "=", matrix)
+    sizes, pivots = (n, below, above, (*right.shape, 1)[1]), lapack.integers(body, n)
+    lapack.call_lapack(body, "dgbsv", *sizes, factors, below + rows, pivots, found, n)
+    return found
 
 
 def columns_of(body: Any, b: Any) -> View:
