@@ -137,7 +137,7 @@ def lstsq(y_bar, y, a, b, *, rcond=None):
     a_bar, b_bar = np.zeros(np.shape(a), y[0].dtype), np.zeros(np.shape(columns), y[0].dtype)
     rest = columns - a @ x
     if x_bar is not None:
-        inverted = np.linalg.pinv(a, cutoff(rcond, a))
+        inverted = inverse_of_rank(a, y[2], rcond)
         x_bar = as_columns(x_bar, np.ndim(b))
         to_b = adjoint(inverted) @ x_bar
         null = x_bar - inverted @ (a @ x_bar)
@@ -158,7 +158,7 @@ def push_lstsq(tangents, y, a, b, *, rcond=None):
     x, columns = (as_columns(part, np.ndim(b)) for part in (y[0], b))
     moved = 0.0 if b_dot is None else as_columns(b_dot, np.ndim(b))
     moved = moved if a_dot is None else moved - a_dot @ x
-    inverted, rest = np.linalg.pinv(a, cutoff(rcond, a)), columns - a @ x
+    inverted, rest = inverse_of_rank(a, y[2], rcond), columns - a @ x
     x_dot, values_dot = inverted @ moved, None
     if a_dot is not None:
         null = adjoint(a_dot) @ (adjoint(inverted) @ x)
@@ -166,6 +166,16 @@ def push_lstsq(tangents, y, a, b, *, rcond=None):
         values_dot = singular_values_dot(a_dot, a)
     sums_dot = 2 * np.real(np.sum(conj(rest) * moved, axis=-2)) if np.size(y[1]) else None
     return x_dot[..., 0] if np.ndim(b) == 1 else x_dot, sums_dot, None, values_dot
+
+
+def inverse_of_rank(a, rank, rcond):
+    """A⁺ of the `rank` that `lstsq` found: R⁻¹ Qᴴ for full rank, which is faster than singular values."""
+    if rank < min(np.shape(a)) or np.size(a) == 0:
+        return np.linalg.pinv(a, cutoff(rcond, a))
+    if np.shape(a)[0] < np.shape(a)[1]:
+        return adjoint(inverse_of_rank(adjoint(a), rank, rcond))
+    q, r = np.linalg.qr(a)
+    return np.linalg.solve(r, adjoint(q))
 
 
 def as_columns(x, ndim):

@@ -55,7 +55,7 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     "a mask": stepped(lambda x: np.where(np.isin(np.round(x, 1), [0.5, 0.6]), x, 2 * x)),
     "a bool": stepped(lambda x: np.where(np.array_equal(np.partition(x, 0), x), 2 * x, x)),
     "one integer": stepped(lambda x: x[np.argmax(x.reshape(2, 2, 3))] * x[::-1]),
-    "two results": stepped(lambda x: np.linalg.qr(x.reshape(4, 3) + EYE[:, :3])[1][1, 1] * x),
+    "three results": stepped(lambda x: np.linalg.svd(x[:9].reshape(3, 3) + EYE[:3, :3], hermitian=True)[1][1] * x),
     "of a list": stepped(lambda x: x[np.lexsort([x, -x])]),
     "a large product": stepped(lambda x: (np.tanh(TALL @ x) @ TALL) / 3000),
     "complex numbers": stepped(lambda x: np.linalg.det(x[:9].reshape(3, 3) * 1j + EYE[:3, :3]).real * x),

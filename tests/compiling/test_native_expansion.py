@@ -22,6 +22,8 @@ WIDE = np.random.default_rng(1).normal(size=(1200,))[::5]
 LOGS = np.array([[0.0, -50.0, -90.0], [700.0, 700.0, 1.0], [-np.inf, 2.0, -np.inf], [-800.0, -900.0, -800.0]])
 COLUMNS, ROWS = np.array([[0, -1], [3, 1], [2, 2], [0, 1], [1, -4], [3, 3]]), np.array([[0, 5, 2, 1], [3, 3, -1, 0]])
 
+PERMUTED = np.random.default_rng(2).permutation(20)
+LONG = np.cos(np.arange(41.0))
 KNOTS = np.linspace(-2.0, 2.0, 9)
 
 FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
@@ -83,6 +85,29 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
         + np.sum((x := np.linalg.lstsq(e.T, e[0] ** 2, rcond=1e-9))[0] ** 2) * np.sum(x[3] ** 3)
     ),
     "pinv": lambda e: np.sum(np.linalg.pinv(e) ** 3) + np.sum(np.linalg.pinv(e[:3], rtol=None) * e[:3].T),
+    "nan as missing": lambda e: (
+        np.sum(np.nanvar(n := np.where(e > 0.5, np.nan, e * e), axis=0, ddof=1) * e[0]) * np.nanvar(n)
+        + np.sum(np.nanstd(n, axis=0, keepdims=True) * e)
+    ),
+    "where of reductions": lambda e: (
+        np.sum(np.mean(e * e, axis=0, where=e > -2.0) * np.var(e, axis=0, where=E > -1.0) * np.sum(e, 0, where=e < 0.7))
+        + np.std(e, where=E[0] > 0.3, ddof=1) * (e**3).mean(where=COLUMNS[:, :1] > 1)
+    ),
+    "stacks of matrices": lambda e: (
+        np.sum(np.linalg.solve(m := e.reshape(3, 2, 2, 2)[:, :1] + 3.0 * np.eye(2), e[:4, :2].reshape(2, 2, 2)) ** 2)
+        + np.sum(np.linalg.inv(m[0]) * np.linalg.solve(m[:1, 0], e[0, :2])) * np.sum(np.linalg.det(m))
+        + np.sum(np.linalg.cholesky(m[:, 0] @ m[:, 0].transpose(0, 2, 1))) * np.sum(np.linalg.slogdet(m)[1] ** 2)
+        + np.sum(np.linalg.svd(m[:, 0], compute_uv=False)[0] ** 3 + np.linalg.eigvalsh(m)[2, 0] ** 3)
+        + np.sum(np.linalg.qr(e.reshape(2, 3, 4)[..., :2])[0] ** 3 * np.linalg.pinv(e.reshape(2, 3, 4)[:, :2])[:, :3])
+    ),
+    "determinants by more rows": lambda e: (
+        np.linalg.slogdet(np.outer(e, e) * 0.1 + np.diag(np.cos(e.ravel())))[1]
+        + np.linalg.det(np.outer(e[:5], e[:5]) + np.eye(20)[PERMUTED])
+    ),
+    "outer of matrices": lambda e: np.sum(np.outer(e.T, e) * np.outer(e[0, 0], e**2) * np.outer(e, LONG[:24])),
+    "long convolutions": lambda e: np.sum(
+        np.convolve(e.ravel(), np.sin(e).ravel()) ** 2 + np.convolve(e.T.ravel(), LONG, "same")[0] ** 3
+    ),
     "diagonals beside the main one": lambda e: (
         np.sum(np.diag(np.exp(e), 1) * np.diagonal(e, offset=-2)[:3]) + np.sum(np.diag(e[0], -1) @ e[:5])
     ),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.compiling.native import factors, fourier, indices, sequences, small_matrices, sorting, sums, views
+from wengert.compiling.native.stacks import over_stacks
 
 EMITTERS: dict[str, Callable[..., Any]] = {
     "getitem": views.emit_getitem, "item": views.emit_item, "getattr": views.emit_attribute,
@@ -22,10 +23,10 @@ EMITTERS: dict[str, Callable[..., Any]] = {
     "norm": sums.emit_norm, "power": sums.emit_power, "trace": sums.emit_trace, "vdot": sums.emit_vdot,
     "dot": sums.emit_matmul, "matmul": sums.emit_matmul, "outer": sums.emit_outer, "einsum": sums.emit_einsum,
     "whole": indices.emit_whole, "as_index": indices.emit_as_index, "astype": indices.emit_astype,
-    "solve": small_matrices.emit_solve, "cholesky": small_matrices.emit_cholesky,
-    "qr": factors.emit_qr, "svd": factors.emit_svd, "lstsq": factors.emit_lstsq,
-    "eigh": factors.emit_eigh, "eigvalsh": factors.emit_eigvalsh,
-    "slogdet": small_matrices.emit_slogdet, "det": small_matrices.emit_det,
+    "solve": over_stacks(small_matrices.emit_solve), "cholesky": over_stacks(small_matrices.emit_cholesky),
+    "slogdet": over_stacks(small_matrices.emit_slogdet), "det": over_stacks(small_matrices.emit_det),
+    "qr": over_stacks(factors.emit_qr), "svd": over_stacks(factors.emit_svd), "lstsq": factors.emit_lstsq,
+    "eigh": over_stacks(factors.emit_eigh), "eigvalsh": over_stacks(factors.emit_eigvalsh),
     **dict.fromkeys(sequences.STEPS, sequences.emit_running), "sums_onward": sequences.emit_sums_onward,
     "sort": sorting.emit_sort, "argsort": sorting.emit_sort,
     "argmax": sorting.emit_place_of_extremum, "argmin": sorting.emit_place_of_extremum, "prod": sums.emit_prod,

@@ -344,7 +344,7 @@ def _in_parts(body: Any, op: Call, args: Sequence[Any], places: Sequence[int]) -
             made.append(body.call(_part_call(op, given, part)))
         else:
             recorded = [getattr(np.asarray(value_of(x)), part) if k in places else x for k, x in enumerate(op.args)]
-            made.append(emit_expansion(body, _part_call(op, recorded, part), function, given, op.kwargs))
+            made.append(emit_expansion(body, _part_call(op, recorded, part), function, given))
     return ComplexPair(*made)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from wengert.compiling.native.indices import check_elements
+from wengert.compiling.native.sequences import emit_convolution
 from wengert.compiling.native.triangles import emit_banded, emit_exchange, emit_lu, emit_triangle
 from wengert.compiling.native.values import Scalar, Splat, UnsupportedOp, is_known_whole, is_native_array
 from wengert.compiling.ops import info
@@ -47,13 +48,15 @@ class Emitted(NDArrayOperatorsMixin):
         """Emit a call of a function."""
         if (function := expansion(fn)) is not None:
             return function(*args, **kwargs)
-        words = tuple(kwargs.values())
-        if any([isinstance(x, Emitted) for word in words for x in (word if isinstance(word, tuple) else (word,))]):
+        if kwargs.get("out") is not None:
             raise UnsupportedOp("a write into an array")
-        values, given = ([_part(x, name) for x in args] for name in ("val", "native"))
+        (values, known), (given, words) = (
+            ([_part(x, name) for x in args], {word: _part(x, name) for word, x in kwargs.items()})
+            for name in ("val", "native")
+        )
         with np.errstate(all="ignore"):
-            val = fn(*values, **kwargs)
-        native = self.body.call(Call(fn, given, kwargs, val=val))
+            val = fn(*values, **known)
+        native = self.body.call(Call(fn, given, words, val=val))
         if isinstance(native, tuple):
             return tuple([self.of(part, known) for part, known in zip(native, val, strict=True)])
         return self.of(native, val)
@@ -179,16 +182,16 @@ def cross(a: Any, b: Any, axisa: Any = -1, axisb: Any = -1, axisc: Any = -1, axi
 
 
 def inv(a: Any) -> Any:
-    return np.linalg.solve(a, np.eye(a.shape[0]))
+    return np.linalg.solve(a, np.eye(a.shape[-1]))
 
 
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = 1e-15) -> Any:
     rcond = rtol if rcond is None else rcond
-    rcond = max(a.shape) * np.finfo(np.float64).eps if rcond is None else rcond
+    rcond = max(a.shape[-2:]) * np.finfo(np.float64).eps if rcond is None else rcond
     u, s, vt = np.linalg.svd(a, full_matrices=False, hermitian=hermitian)
-    is_large = s > rcond * np.max(s)
+    is_large = s > rcond * np.max(s, axis=-1, keepdims=True)
     inverses = np.where(is_large, 1.0 / np.where(is_large, s, 1.0), 0.0)
-    return np.matmul(np.transpose(vt), inverses[:, None] * np.transpose(u))
+    return np.matmul(np.swapaxes(vt, -1, -2), inverses[..., None] * np.swapaxes(u, -1, -2))
 
 
 def tril(m: Any, k: Any = 0) -> Any:
@@ -319,6 +322,31 @@ def median(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return rising[n // 2] if n % 2 else (rising[n // 2 - 1] + rising[n // 2]) / 2.0
 
 
+def nanvar(a: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
+    squares, freedom = _squares_of_deviations(a, axis, ddof, keepdims, np.logical_not(np.isnan(a)))
+    return squares / np.where(freedom > 0.0, freedom, np.nan)
+
+
+def nanstd(a: Any, **kwargs: Any) -> Any:
+    return np.sqrt(nanvar(a, **kwargs))
+
+
+def var(a: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False, where: Any = True) -> Any:
+    squares, freedom = _squares_of_deviations(a, axis, ddof, keepdims, where)
+    return squares / np.maximum(freedom, 0.0)
+
+
+def std(a: Any, **kwargs: Any) -> Any:
+    return np.sqrt(var(a, **kwargs))
+
+
+def _squares_of_deviations(a: Any, axis: Any, ddof: Any, keepdims: bool, where: Any) -> tuple[Any, Any]:
+    """Return the sums of the squares of deviations from the mean, and their degrees of freedom."""
+    deviations = np.where(where, a - np.mean(a, axis=axis, keepdims=True, where=where), 0.0)
+    counts = np.sum(np.where(where, np.ones(a.shape), 0.0), axis=axis, keepdims=keepdims)
+    return np.sum(deviations * deviations, axis=axis, keepdims=keepdims), counts - ddof
+
+
 def inner(a: Any, b: Any) -> Any:
     if np.ndim(a) < 1 or not 0 < np.ndim(b) <= 2:
         raise UnsupportedOp("np.inner of these arrays")
@@ -342,9 +370,13 @@ def tile(A: Any, reps: Any) -> Any:
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     """Add up shifted arrays, one for each element of the shorter one."""
     (n, a), (m, v) = sorted([(np.size(x), x) for x in (a, v)], key=lambda pair: -pair[0])
-    if m > MOST_SHIFTS or mode not in ("full", "same", "valid"):
-        raise UnsupportedOp("np.convolve of long arrays")
+    if mode not in ("full", "same", "valid"):
+        raise UnsupportedOp("np.convolve with this mode")
     first, count = {"full": (0, n + m - 1), "same": ((m - 1) // 2, n), "valid": (m - 1, n - m + 1)}[mode]
+    if m > MOST_SHIFTS:
+        body = next(x.body for x in (a, v) if isinstance(x, Emitted))
+        long, short = (x.native if isinstance(x, Emitted) else body.value(x) for x in (a, v))
+        return Emitted(body, emit_convolution(body, long, short), np.zeros(n + m - 1))[first : first + count]
     terms = [np.concatenate([np.zeros(j), v[j] * a, np.zeros(m - 1 - j)])[first : first + count] for j in range(m)]
     return functools.reduce(operator.add, terms)
 
@@ -361,6 +393,8 @@ _INSTEAD: dict[Any, Callable[..., Any]] = {
     np.linalg.pinv: pinv, np.tril: tril, np.triu: triu, np.median: median, np.inner: inner, np.hstack: hstack,
     np.ascontiguousarray: ascontiguousarray, np.ndarray.any: any_of, np.ndarray.all: all_of,
     np.vstack: vstack, np.tile: tile, np.convolve: convolve, np.correlate: correlate,
+    np.nanvar: nanvar, np.nanstd: nanstd,
+    np.var: var, np.ndarray.var: var, np.std: std, np.ndarray.std: std,
 }  # fmt: skip
 
 _INSTEAD_BY_MODULE: dict[str, dict[str, Callable[..., Any]]] = {
@@ -391,11 +425,12 @@ def expansion(fn: Any) -> Any:
     return _INSTEAD.get(fn) if type(fn) in TOLD_APART else None
 
 
-def emit_expansion(body: Any, op: Call, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Any:
+def emit_expansion(body: Any, op: Call, function: Callable[..., Any], args: list[Any]) -> Any:
     """Emit a call by running a function in Python on stand-ins for the arrays and numbers among the arguments."""
     given = [_stand_in(body, x, recorded) for x, recorded in zip(args, op.args, strict=True)]
+    words = {name: _stand_in(body, body.value(x), x) for name, x in op.kwargs.items()}
     try:
-        found = function(*given, **kwargs)
+        found = function(*given, **words)
     except (AttributeError, TypeError, ValueError) as error:
         raise UnsupportedOp(f"{function.__name__} with these arguments") from error
     if isinstance(op.val, tuple):

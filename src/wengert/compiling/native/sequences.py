@@ -47,6 +47,18 @@ def sums_onward(x, o, a, p, p0, p1, b, q, q0, q1, n, m):
     return False
 """
 
+CONVOLUTION = """
+def convolution(x, o, a, p, p0, p1, b, q, q0, q1, n, m):
+    # add up a, shifted and scaled by each of m numbers
+    for i in range(n + m - 1):
+        x[o + i] = 0.0
+    for j in range(m):
+        f = b[q + j * q0]
+        for i in range(n):
+            x[o + j + i] += f * a[p + i * p0]
+    return False
+"""
+
 SEARCH = """
 def search(x, o, a, p, p0, p1, b, q, q0, q1, n, m, right):
     # find where each of m numbers belongs among n sorted ones, in NumPy's steps, so that unsorted ones agree, too
@@ -101,6 +113,13 @@ def flat_view(body: Any, x: Any) -> View:
     if not view.is_contiguous:
         view = body.level.view(body.level.let("{0}", [view], view.shape, view.kind))
     return View(view.memory, view.offset, (1,), (math.prod(view.shape),), view.kind)
+
+
+def emit_convolution(body: Any, long: Any, short: Any) -> View:
+    """Emit the convolution of two vectors, with all its elements."""
+    operands = [body.view(body.as_float(x)) for x in (long, short)]
+    n, m = (x.shape[0] for x in operands)
+    return call_helper(body, "convolution", (CONVOLUTION,), operands, (n, m), (n + m - 1,))
 
 
 def emit_running(body: Any, op: Call, a: Any, axis: Any = None) -> Any:

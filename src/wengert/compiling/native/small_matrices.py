@@ -14,7 +14,7 @@ import numpy as np
 from wengert.compiling.native import lapack
 from wengert.compiling.native.complex_numbers import as_pair
 from wengert.compiling.native.helper_calls import call_helper
-from wengert.compiling.native.triangles import columns_of
+from wengert.compiling.native.triangles import columns_of, emit_lu
 from wengert.compiling.native.values import ComplexPair, UnsupportedOp, View, is_native_array, real_parts
 from wengert.tape.ops import Call, value_of
 
@@ -69,17 +69,16 @@ def solve(x, o, a, p, p0, p1, b, q, q0, q1, n, m):
 """
 
 DETERMINANT = """
-def determinant(x, o, a, p, p0, p1, n):
-    # writes the sign of a determinant, the logarithm of its size, and itself; returns whether it is zero
-    lu = np.empty(256)
-    sign = eliminate(lu, a, p, p0, p1, x, o, n, 0)
-    size, product = 0.0, sign
+def determinant(x, o, a, p, p0, p1, b, q, q0, q1, n):
+    # writes the sign of a determinant, the logarithm of its size, and itself, by LU factors and pivots
+    sign, size, product = 1.0, 0.0, 1.0
     for k in range(n):
-        sign = -sign if lu[k * n + k] < 0.0 else sign
-        size += log(abs(lu[k * n + k])) if sign != 0.0 else 0.0
-        product *= lu[k * n + k]
+        d = a[p + k * p0 + k * p1]
+        sign = -sign if (d < 0.0) != (b[q + k * q0] != k) else sign
+        size += log(abs(d))
+        product *= d if b[q + k * q0] == k else -d
     x[o], x[o + 1], x[o + 2] = sign, size, product
-    return sign == 0.0
+    return False
 """
 
 CHOLESKY = """
@@ -104,7 +103,7 @@ def cholesky(x, o, a, p, p0, p1, n):
 
 
 def emit_solve(body: Any, op: Call, a: Any, b: Any) -> Any:
-    matrix, right = _matrix(body, a, of_lapack=True), columns_of(body, b)
+    matrix, right = _matrix(body, a), columns_of(body, b)
     n, m = sizes = matrix.shape[0], (*right.shape, 1)[1]
     if n <= LARGEST:
         return call_helper(body, "solve", (ELIMINATE, SOLVE), [matrix, right], sizes, op.val.shape)
@@ -142,7 +141,7 @@ def _half(view: View, k: int) -> View:
 
 
 def emit_cholesky(body: Any, op: Call, a: Any) -> Any:
-    matrix = _matrix(body, a, of_lapack=True)
+    matrix = _matrix(body, a)
     n = matrix.shape[0]
     if n <= LARGEST:
         return call_helper(body, "cholesky", (CHOLESKY,), [matrix], (n,), op.val.shape)
@@ -162,15 +161,14 @@ def emit_det(body: Any, op: Call, a: Any) -> Any:
 
 def _determinant(body: Any, op: Call, a: Any) -> tuple[Any, ...]:
     """Return the sign, the logarithm of the size, and the determinant, as numbers."""
-    matrix = _matrix(body, a)
-    made = call_helper(body, "determinant", (ELIMINATE, DETERMINANT), [matrix], (matrix.shape[0],), (3,))
+    factors, pivots = emit_lu(body, a)
+    made = call_helper(body, "determinant", (DETERMINANT,), [factors, pivots], (factors.shape[0],), (3,))
     return tuple([body.level.load(View(made.memory, made.offset + k, (), ())) for k in range(3)])
 
 
-def _matrix(body: Any, a: Any, of_lapack: bool = False) -> View:
-    """Return a matrix as a view of memory: a small one, or any if it is one for LAPACK."""
-    is_matrix = is_native_array(a) and len(a.shape) == 2 and a.shape[0] > 0
-    if not is_matrix or (a.shape[0] > LARGEST and not (of_lapack and lapack.is_available())):
-        raise UnsupportedOp("linear algebra of large matrices, or of stacks of matrices")
+def _matrix(body: Any, a: Any) -> View:
+    """Return a matrix as a view of memory."""
+    if not is_native_array(a) or len(a.shape) != 2 or not a.shape[0]:
+        raise UnsupportedOp("linear algebra of anything but matrices")
     found: View = body.view(body.as_float(a))
     return found

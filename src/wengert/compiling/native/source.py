@@ -341,7 +341,7 @@ class Body:
         known = EMITTERS.get(info(fn).name)
         function = expansion(fn) if known is None else None
         if function is not None:
-            made = emit_expansion(self, op, function, args, op.kwargs)
+            made = emit_expansion(self, op, function, args)
             if op.guard:
                 if not isinstance(made, Scalar):
                     raise UnsupportedOp("a branch on an array")

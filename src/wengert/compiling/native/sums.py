@@ -13,6 +13,7 @@ import numpy as np
 from wengert.compiling.graphs.vocabulary import axes_of
 from wengert.compiling.native.blas import emit_large_product
 from wengert.compiling.native.indices import check_sums_of_integers
+from wengert.compiling.native.sequences import flat_view
 from wengert.compiling.native.values import (
     Affine,
     RowList,
@@ -34,8 +35,10 @@ STACK_LETTERS = "abcdefgh"  # of the axes of stacks of matrices
 SHORT = 4  # most products whose sum is written out for each element
 
 
-def emit_sum(body: Any, op: Call, a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False) -> Any:
-    return _reduce(body, op, "0.0", "radd({0}, {1})", a, axis, "+=")
+def emit_sum(
+    body: Any, op: Call, a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False, *, where: Any = True
+) -> Any:
+    return _reduce(body, op, "0.0", "radd({0}, {1})", _or_begin(body, a, where, "0.0"), axis, "+=")
 
 
 def emit_add_reduce(body: Any, op: Call, a: Any, axis: Any = 0, keepdims: Any = False) -> Any:
@@ -66,7 +69,7 @@ def _or_begin(body: Any, a: Any, where: Any, begin: str) -> Any:
     """Return an array in which the number that a reduction begins with replaces the elements that are left out."""
     if where is True:
         return a
-    if not is_native_array(a) or not is_native_array(where) or a.shape != where.shape:
+    if not is_native_array(a) or not is_native_array(where) or np.broadcast_shapes(a.shape, where.shape) != a.shape:
         raise UnsupportedOp("a reduction of these elements")
     return body.level.let(f"({{1}} if {{0}} else {begin})", [where, body.as_float(a)], a.shape)
 
@@ -76,11 +79,14 @@ def _first_of(begin: str, initial: Any) -> str:
     return begin if initial is None else number_literal(initial).text
 
 
-def emit_mean(body: Any, op: Call, a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+def emit_mean(body: Any, op: Call, a: Any, axis: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
     a = array_of_parts(body, a)
-    total = _reduce(body, op, "0.0", "radd({0}, {1})", a, axis, "+=")
-    count = math.prod(a.shape) / max(1, math.prod(getattr(op.val, "shape", ())))
-    return body.compute(op, ScalarOp("{0} / {1}"), [total, number_literal(count)])
+    total = emit_sum(body, op, a, axis, where=where)
+    if where is True:
+        count: Any = number_literal(math.prod(a.shape) / max(1, math.prod(getattr(op.val, "shape", ()))))
+    else:
+        count = emit_sum(body, op, body.level.let("(1.0 if {0} else 0.0)", [where], a.shape), axis)
+    return body.compute(op, ScalarOp("{0} / {1}"), [total, count])
 
 
 def emit_norm(body: Any, op: Call, x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
@@ -184,7 +190,10 @@ def emit_extremum(body: Any, op: Call, *numbers: Any) -> Any:
 
 
 def emit_outer(body: Any, op: Call, a: Any, b: Any) -> Any:
-    return contract(body, op, ["i", "j"], "ij", [a, b])
+    operands = [Splat(x, (1,)) if isinstance(x, Scalar) else x for x in (a, b)]
+    if not all(map(is_native_array, operands)):
+        raise UnsupportedOp("np.outer with these arguments")
+    return contract(body, op, ["i", "j"], "ij", [x if len(x.shape) == 1 else flat_view(body, x) for x in operands])
 
 
 def emit_matmul(body: Any, op: Call, a: Any, b: Any) -> Any:
