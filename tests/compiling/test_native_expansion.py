@@ -108,6 +108,13 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     "long convolutions": lambda e: np.sum(
         np.convolve(e.ravel(), np.sin(e).ravel()) ** 2 + np.convolve(e.T.ravel(), LONG, "same")[0] ** 3
     ),
+    "systems of SciPy": lambda e: (
+        np.sum(sl.solve(e[:4], e[0]) ** 2 + sl.inv(e[1:5] + np.eye(4))[0] ** 3) * sl.det(e[2:])
+        + np.sum(sl.pinv(e)[0] ** 3 * (sl.toeplitz(e[:, 0]) @ sl.toeplitz(e[:, 1], e[0])).T[0])
+    ),
+    "factors of SciPy": lambda e: (
+        np.sum(sl.qr(e, mode="economic")[0] ** 3 * sl.svd(e, full_matrices=False)[1] ** 2) + sl.svdvals(e)[1] ** 2
+    ),
     "diagonals beside the main one": lambda e: (
         np.sum(np.diag(np.exp(e), 1) * np.diagonal(e, offset=-2)[:3]) + np.sum(np.diag(e[0], -1) @ e[:5])
     ),
@@ -160,13 +167,17 @@ def test_guards_on_arrays() -> None:
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_factors_are_numpys_and_fail_with_them() -> None:
     of_products, least_squares = lambda a: np.linalg.eigh(a.T @ a), lambda a: np.linalg.lstsq(a, a[:, 0] ** 2)[::3]
-    for function in (np.linalg.qr, np.linalg.svd, of_products, least_squares):
+    of_scipy = lambda a: (*sl.qr(a[:4]), sl.solve(a[:4], a[4]))
+    for function in (np.linalg.qr, np.linalg.svd, of_products, of_scipy, least_squares):
         run = by_python(wg.trace(lambda a, f=function: [1.0 * x for x in f(a)], E)[1].optimise())
         for a in (E, E[::-1] ** 3):
             for found, expected in zip(run(a), function(a), strict=True):
                 np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
         assert run(np.full_like(E, np.nan)) is None
     assert run(np.ones_like(E)) is None  # of another rank
+    run = by_python(wg.trace(lambda a: 1.0 * sl.solve(a @ a.T, a[:, 0]), E[:4])[1].optimise())
+    assert run(E[:4] * 1e-9) is not None
+    assert run(E[:4] * np.array([1.0, 1.0, 1.0, 1e-9])) is None  # so that SciPy warns
 
 
 def test_index_arrays_of_take_along_axis_may_change() -> None:

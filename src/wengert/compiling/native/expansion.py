@@ -10,74 +10,16 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from wengert.compiling.native.indices import check_elements
+from wengert.compiling.native.scipy_linalg import INSTEAD_BY_MODULE
 from wengert.compiling.native.sequences import emit_convolution
-from wengert.compiling.native.triangles import emit_banded, emit_exchange, emit_lu, emit_triangle
-from wengert.compiling.native.values import Scalar, Splat, UnsupportedOp, is_known_whole, is_native_array
+from wengert.compiling.native.stand_ins import Emitted, stand_in
+from wengert.compiling.native.values import Splat, UnsupportedOp, is_known_whole, is_native_array
 from wengert.compiling.ops import info
-from wengert.tape.ops import Call, value_of
+from wengert.tape.ops import Call
 from wengert.values.callables import TOLD_APART
 
 MOST_SHIFTS = 16  # that are written out
-
-
-class Emitted(NDArrayOperatorsMixin):
-    """An array or number of native code, with the value that it has on the tape."""
-
-    def __init__(self, body: Any, native: Any, val: Any) -> None:
-        self.body, self.native, self.val = body, native, val
-        self.shape, self.ndim, self.dtype = np.shape(val), np.ndim(val), np.asarray(val).dtype
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, **kwargs: Any) -> Any:
-        return self.apply(ufunc if method == "__call__" else getattr(ufunc, method), *args, **kwargs)
-
-    def __array_function__(self, fn: Any, _: Any, args: Any, kwargs: Any) -> Any:
-        return self.apply(fn, *args, **kwargs)
-
-    def __array__(self, *_: Any, **__: Any) -> Any:
-        raise UnsupportedOp("a function that needs the elements of an array")
-
-    __bool__ = __float__ = __len__ = __iter__ = __array__
-
-    def __getitem__(self, key: Any) -> Any:
-        return self.apply(operator.getitem, self, key)
-
-    def apply(self, fn: Any, *args: Any, **kwargs: Any) -> Any:
-        """Emit a call of a function."""
-        if (function := expansion(fn)) is not None:
-            return function(*args, **kwargs)
-        if kwargs.get("out") is not None:
-            raise UnsupportedOp("a write into an array")
-        (values, known), (given, words) = (
-            ([_part(x, name) for x in args], {word: _part(x, name) for word, x in kwargs.items()})
-            for name in ("val", "native")
-        )
-        with np.errstate(all="ignore"):
-            val = fn(*values, **known)
-        native = self.body.call(Call(fn, given, words, val=val))
-        if isinstance(native, tuple):
-            return tuple([self.of(part, known) for part, known in zip(native, val, strict=True)])
-        return self.of(native, val)
-
-    def of(self, native: Any, val: Any) -> Any:
-        """Return what stands in for a value of native code; a constant itself."""
-        return Emitted(self.body, native, val) if is_native_array(native) or isinstance(native, Scalar) else val
-
-
-def _stand_in(body: Any, x: Any, recorded: Any) -> Any:
-    """Return a stand-in for an array or number, and those in a list; other values unchanged."""
-    recorded = value_of(recorded)
-    if isinstance(x, (list, tuple)) and len(x) == len(recorded):
-        return type(x)([_stand_in(body, part, known) for part, known in zip(x, recorded, strict=True)])
-    return Emitted(body, x, recorded) if is_native_array(x) or isinstance(x, Scalar) else x
-
-
-def _part(x: Any, name: str) -> Any:
-    if isinstance(x, (list, tuple)):
-        return type(x)([_part(part, name) for part in x])
-    return getattr(x, name) if isinstance(x, Emitted) else x
 
 
 def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
@@ -214,94 +156,6 @@ def _stacked(array: Any) -> Any:
     return np.stack(array) if isinstance(array, (list, tuple)) else array
 
 
-def require_finite(*arrays: Any) -> None:
-    """Let the native function fail if an element is not finite: SciPy then raises its error."""
-    for x in arrays:
-        if isinstance(x, Emitted):
-            check_elements(x.body, x.body.operand(x.native), "{1} - {1} == 0.0")
-
-
-def solve_triangular(
-    a: Any,
-    b: Any,
-    trans: Any = 0,
-    lower: bool = False,
-    unit_diagonal: bool = False,
-    check_finite: bool = True,
-    **_: Any,
-) -> Any:
-    if check_finite:
-        require_finite(a, b)
-    turned = trans not in (0, "N")
-    return _of_triangle(np.transpose(a) if turned else a, b, bool(lower) != turned, unit_diagonal)
-
-
-def _of_triangle(a: Any, b: Any, is_lower: bool, is_unit: bool = False) -> Any:
-    """Solve a triangular system; the other triangle of the matrix does not count."""
-    body = next(x.body for x in (a, b) if isinstance(x, Emitted))
-    matrix, right = (x.native if isinstance(x, Emitted) else body.value(x) for x in (a, b))
-    return Emitted(body, emit_triangle(body, matrix, right, is_lower, is_unit), np.zeros(np.shape(b)))
-
-
-def cho_solve(c: Any, b: Any, lower: bool, overwrite_b: bool = False, check_finite: bool = True) -> Any:
-    if check_finite:
-        require_finite(c, b)
-    turned = np.transpose(c)
-    first, then = (c, turned) if lower else (turned, c)
-    return _of_triangle(then, _of_triangle(first, b, True), False)
-
-
-def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """The other triangle of the result is that of the argument."""
-    made = cholesky(a, lower, check_finite=check_finite)
-    return made + (np.triu(a, 1) if lower else np.tril(a, -1)), lower
-
-
-def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    if check_finite:
-        require_finite(a)
-    packed, pivots = emit_lu(a.body, a.native)
-    return Emitted(a.body, packed, np.zeros(a.shape)), Emitted(a.body, pivots, np.zeros(a.shape[0]))
-
-
-def lu_solve(lu: Any, piv: Any, b: Any, trans: Any = 0, overwrite_b: bool = False, check_finite: bool = True) -> Any:
-    if check_finite:
-        require_finite(lu, b)
-    if trans in (0, "N"):
-        return _of_triangle(lu, _of_triangle(lu, exchanged(b, piv), True, True), False)
-    turned = np.transpose(lu)
-    return exchanged(_of_triangle(turned, _of_triangle(turned, b, True), False, True), piv, True)
-
-
-def solve_banded(
-    nlower: int, nupper: int, ab: Any, b: Any, overwrite_ab: bool = False, overwrite_b: bool = False,
-    check_finite: bool = True,
-) -> Any:  # fmt: skip
-    if check_finite:
-        require_finite(ab, b)
-    body = next(x.body for x in (ab, b) if isinstance(x, Emitted))
-    matrix, right = (x.native if isinstance(x, Emitted) else body.value(x) for x in (ab, b))
-    return Emitted(body, emit_banded(body, int(nlower), int(nupper), matrix, right), np.zeros(np.shape(b)))
-
-
-def permutation_of(pivots: Any, m: int) -> Any:
-    return np.transpose(exchanged(np.eye(m), pivots))
-
-
-def exchanged(b: Any, pivots: Any, is_backward: bool = False) -> Any:
-    """The rows of b after the exchanges of pivots, or before them."""
-    body = pivots.body
-    rows = b.native if isinstance(b, Emitted) else body.value(b)
-    return Emitted(body, emit_exchange(body, rows, pivots.native, is_backward), np.zeros(np.shape(b)))
-
-
-def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """SciPy reads the triangle of the factor, NumPy the lower one."""
-    if check_finite:
-        require_finite(a)
-    return np.linalg.cholesky(a) if lower else np.transpose(np.linalg.cholesky(np.transpose(a)))
-
-
 def share_of(cotangent: Any, factor: Any, both: bool = False) -> Any:
     counts = (cotangent != 0.0) & (factor != 0.0) if both else cotangent != 0.0
     return np.where(counts, cotangent * factor, 0.0)
@@ -400,16 +254,7 @@ _INSTEAD: dict[Any, Callable[..., Any]] = {
 _INSTEAD_BY_MODULE: dict[str, dict[str, Callable[..., Any]]] = {
     "wengert_rules.recurrences": {"share": share_of, "products_of_others": others_product},
     "scipy.special": {"logsumexp": logsumexp, "softmax": softmax},
-    "scipy.linalg": {
-        "solve_triangular": solve_triangular,
-        "cholesky": cholesky,
-        "cho_factor": cho_factor,
-        "lu_factor": lu_factor,
-    },
-    "scipy.linalg._decomp_cholesky": {"_cho_solve": cho_solve},
-    "scipy.linalg._basic": {"_solve_banded": solve_banded},
-    "scipy.linalg._decomp_lu": {"_lu_solve": lu_solve},
-    "wengert_rules.scipy.linalg.factors": {"permutation_of": permutation_of},
+    **INSTEAD_BY_MODULE,
 }
 """Functions to run instead of others, and of those of SciPy and of rules by module: none is imported for them."""
 
@@ -427,8 +272,8 @@ def expansion(fn: Any) -> Any:
 
 def emit_expansion(body: Any, op: Call, function: Callable[..., Any], args: list[Any]) -> Any:
     """Emit a call by running a function in Python on stand-ins for the arrays and numbers among the arguments."""
-    given = [_stand_in(body, x, recorded) for x, recorded in zip(args, op.args, strict=True)]
-    words = {name: _stand_in(body, body.value(x), x) for name, x in op.kwargs.items()}
+    given = [stand_in(body, x, recorded) for x, recorded in zip(args, op.args, strict=True)]
+    words = {name: stand_in(body, body.value(x), x) for name, x in op.kwargs.items()}
     try:
         found = function(*given, **words)
     except (AttributeError, TypeError, ValueError) as error:

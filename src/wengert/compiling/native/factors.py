@@ -19,21 +19,21 @@ def emit_qr(body: Any, op: Call, a: Any, mode: str = "reduced") -> Any:
     k, scales = min(m, n), new_columns(body, min(m, n))
     call_lapack(body, "dgeqrf", m, n, packed, m, scales, WORKSPACE)
     if mode == "r":
-        return _upper(body, packed, op.val)
+        return _upper_triangle(body, packed, op.val)
     if mode not in ("reduced", "complete"):
         raise UnsupportedOp("np.linalg.qr with this mode")
     q = new_columns(body, *op.val[0].shape)
-    body.level.store(_first(q, k), "=", _first(packed, k))
+    body.level.store(_first_columns(q, k), "=", _first_columns(packed, k))
     call_lapack(body, "dorgqr", m, q.shape[1], k, q, m, scales, WORKSPACE)
-    return q, _upper(body, packed, op.val[1])
+    return q, _upper_triangle(body, packed, op.val[1])
 
 
-def _first(x: View, k: int) -> View:
+def _first_columns(x: View, k: int) -> View:
     """Return the first k columns of a matrix."""
     return View(x.memory, x.offset, x.strides, (x.shape[0], k))
 
 
-def _upper(body: Any, x: View, val: np.ndarray) -> Any:
+def _upper_triangle(body: Any, x: View, val: np.ndarray) -> Any:
     """Return the upper triangle of a matrix, without rows below the shape of a value."""
     return body.call(Call(np.triu, [View(x.memory, x.offset, x.strides, val.shape)], {}, val=val))
 
@@ -73,6 +73,24 @@ def _eigenvalues(body: Any, a: Any, job: str, triangle: str) -> tuple[View, View
     return values, vectors
 
 
+def emit_well_conditioned_solution(body: Any, a: Any, b: Any) -> View:
+    """Emit the solution of a system; the native function fails for a matrix that is nearly singular."""
+    matrix, right = _matrix_to_factor(body, a), columns_of(body, b)
+    n, m = matrix.shape[0], (*right.shape, 1)[1]
+    if matrix.shape != (n, n) or right.shape[0] != n:
+        raise UnsupportedOp("a system of equations whose matrix is not square")
+    factors, found, pivots = copy_by_columns(body, matrix), copy_by_columns(body, right), integers(body, n)
+    sums = body.call(Call(np.sum, [body.level.let("abs({0})", [matrix], (n, n))], {"axis": 0}, val=np.zeros(n)))
+    norm = body.call(Call(np.max, [sums], {}, val=np.float64(0.0)))
+    call_lapack(body, "dgetrf", n, n, factors, n, pivots)
+    share = new_columns(body, 1)
+    work = new_columns(body, 4 * n), integers(body, n)
+    call_lapack(body, "dgecon", ord("1"), n, factors, n, norm, share, *work)
+    body.level.guard(f"not {{0}} >= {float(np.finfo(np.float64).eps)!r}", body.level.load(_element_view(share)))
+    call_lapack(body, "dgetrs", ord("N"), n, m, factors, n, pivots, found, n)
+    return found
+
+
 def emit_lstsq(body: Any, op: Call, a: Any, b: Any, rcond: Any = None) -> Any:
     """Emit least squares; the native function fails for another rank than the recorded one."""
     matrix, right = copy_by_columns(body, _matrix_to_factor(body, a)), columns_of(body, b)
@@ -88,28 +106,30 @@ def emit_lstsq(body: Any, op: Call, a: Any, b: Any, rcond: Any = None) -> Any:
     numbers = m, n, columns
     call_lapack(body, "dgelsd", *numbers, matrix, m, both, lead, s, rcond, places[0], WORKSPACE, places[1])
     share = rcond if rcond >= 0.0 else float(np.finfo(np.float64).eps) / 2.0
-    counted = body.level.let(f"(1.0 if {{0}} > {share!r} * {{1}} else 0.0)", [s, body.level.load(_item(s))], (k,))
+    counted = body.level.let(
+        f"(1.0 if {{0}} > {share!r} * {{1}} else 0.0)", [s, body.level.load(_element_view(s))], (k,)
+    )
     found = body.level.reduce("0.0", "radd({0}, {1})", counted, (k,), 0, None)
     body.level.guard(f"{{0}} != {int(rank)}.0", found)
-    return _of_shape(_rows(both, 0, n), op.val[0].shape), _misfits(body, both, op), number_literal(rank), s
+    return _of_shape(_rows_of_columns(both, 0, n), op.val[0].shape), _misfits(body, both, op), number_literal(rank), s
 
 
 def _misfits(body: Any, both: View, op: Call) -> Any:
     """Return the sums of squares of the rows below the solution, where NumPy has them."""
     n, shape = op.val[0].shape[0], op.val[1].shape
-    rest = _rows(both, n, both.shape[0] - n)
+    rest = _rows_of_columns(both, n, both.shape[0] - n)
     if not math.prod(shape):
         return body.call(Call(np.zeros, [shape], {}, val=op.val[1]))
     squares = body.call(Call(np.square, [rest], {}, val=np.zeros(rest.shape)))
     return body.call(Call(np.sum, [squares], {"axis": 0}, val=op.val[1]))
 
 
-def _rows(x: View, first: int, n: int) -> View:
+def _rows_of_columns(x: View, first: int, n: int) -> View:
     """Return n rows of a matrix by columns."""
     return View(x.memory, x.offset + first, x.strides, (n, x.shape[1]))
 
 
-def _item(x: View) -> View:
+def _element_view(x: View) -> View:
     return View(x.memory, x.offset, (), ())
 
 

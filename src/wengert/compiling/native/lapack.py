@@ -58,13 +58,16 @@ def call_from_python(routine: str, *args: Any) -> int:
 
 @dataclass(eq=False)
 class LapackCall:
-    """A call of a routine between nests; `args` are numbers and views of memory."""
+    """A call of a routine between nests; `args` are constants, numbers and views of memory."""
 
     routine: str
     args: list[Any]
 
     def write(self, text: SourceText) -> None:
-        shown = [f"{x.memory.text}[{x.offset.text}:]" if isinstance(x, View) else repr(x) for x in self.args]
+        shown = [
+            f"{x.memory.text}[{x.offset.text}:]" if isinstance(x, View) else getattr(x, "text", repr(x))
+            for x in self.args
+        ]
         text.line(f"if {self.routine}({', '.join(shown)}) != 0: return FAILED")
 
 

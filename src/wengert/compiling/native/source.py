@@ -233,6 +233,8 @@ class TapeProgram:
 class Body:
     """Reads the ops of a tape, or of the body of a loop, into the blocks of a BlockLevel."""
 
+    instead = staticmethod(expansion)
+
     def __init__(self, program: TapeProgram, tape: AnyTape, level: BlockLevel) -> None:
         self.program, self.level = program, level
         self.ops: list[Op] = list(tape)

@@ -35,7 +35,7 @@ def over_stacks(emit: Callable[..., Any]) -> Callable[..., Any]:
                 body, Call(op.fn, op.args, op.kwargs, val=tuple(vals) if is_tuple else vals[0]), *given, **kwargs
             )
             made = [
-                _stored(body, outer, x, counter, stack, np.shape(val))
+                _stacked_results(body, outer, x, counter, stack, np.shape(val))
                 for x, val in zip(found if is_tuple else (found,), vals, strict=True)
             ]
         finally:
@@ -58,7 +58,7 @@ def _one_of(body: Any, x: Any, stack: tuple[int, ...], counter: Counter) -> View
     return View(view.memory, view.offset + Affine(0, steps), view.strides[-len(own) :], own)
 
 
-def _stored(
+def _stacked_results(
     body: Any, outer: BlockLevel, x: Any, counter: Counter, stack: tuple[int, ...], shape: tuple[int, ...]
 ) -> View:
     """Store the result of an iteration, and return all of them."""
