@@ -127,7 +127,7 @@ def inv(a: Any) -> Any:
     return np.linalg.solve(a, np.eye(a.shape[-1]))
 
 
-def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = 1e-15) -> Any:
+def pseudo_inverse(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = 1e-15) -> Any:
     rcond = rtol if rcond is None else rcond
     rcond = max(a.shape[-2:]) * np.finfo(np.float64).eps if rcond is None else rcond
     u, s, vt = np.linalg.svd(a, full_matrices=False, hermitian=hermitian)
@@ -244,7 +244,7 @@ _INSTEAD: dict[Any, Callable[..., Any]] = {
     np.arange: arange,
     np.interp: interp, np.take_along_axis: take_along_axis, np.minimum.reduce: smallest, np.maximum.reduce: largest,
     np.clip: clip, np.ndarray.clip: clip, np.vander: vander, np.cross: cross, np.linalg.inv: inv,
-    np.linalg.pinv: pinv, np.tril: tril, np.triu: triu, np.median: median, np.inner: inner, np.hstack: hstack,
+    np.linalg.pinv: pseudo_inverse, np.tril: tril, np.triu: triu, np.median: median, np.inner: inner, np.hstack: hstack,
     np.ascontiguousarray: ascontiguousarray, np.ndarray.any: any_of, np.ndarray.all: all_of,
     np.vstack: vstack, np.tile: tile, np.convolve: convolve, np.correlate: correlate,
     np.nanvar: nanvar, np.nanstd: nanstd,

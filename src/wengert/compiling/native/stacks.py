@@ -26,7 +26,7 @@ def over_stacks(emit: Callable[..., Any]) -> Callable[..., Any]:
             raise UnsupportedOp("linear algebra of no matrices")
         outer, inner = body.level, BlockLevel(body.level.names)
         counter = Counter(f"k{next(outer.names)}", math.prod(stack))
-        given = [_one_of(body, x, stack, counter) if is_native_array(x) else x for x in args]
+        given = [_matrix_of_iteration(body, x, stack, counter) if is_native_array(x) else x for x in args]
         is_tuple = isinstance(op.val, tuple)
         vals = [part[(0,) * len(stack)] for part in (op.val if is_tuple else (op.val,))]
         body.level = inner
@@ -46,7 +46,7 @@ def over_stacks(emit: Callable[..., Any]) -> Callable[..., Any]:
     return emit_stack
 
 
-def _one_of(body: Any, x: Any, stack: tuple[int, ...], counter: Counter) -> View:
+def _matrix_of_iteration(body: Any, x: Any, stack: tuple[int, ...], counter: Counter) -> View:
     """Return the matrix, or vector, of a stack that an iteration reads."""
     view: View = body.view(body.as_float(x))
     own, stride = view.shape[-2:], 0
