@@ -115,6 +115,9 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     "factors of SciPy": lambda e: (
         np.sum(sl.qr(e, mode="economic")[0] ** 3 * sl.svd(e, full_matrices=False)[1] ** 2) + sl.svdvals(e)[1] ** 2
     ),
+    "expm": lambda e: (
+        np.sum(np.sin(sl.expm(e[:4]))) + sl.expm(np.triu(e[:3, :3]) * 40.0)[0, 1] * sl.expm(1e-9 * e[2:])[0, 0]
+    ),
     "diagonals beside the main one": lambda e: (
         np.sum(np.diag(np.exp(e), 1) * np.diagonal(e, offset=-2)[:3]) + np.sum(np.diag(e[0], -1) @ e[:5])
     ),

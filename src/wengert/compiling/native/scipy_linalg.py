@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.native.factors import emit_well_conditioned_solution
+from wengert.compiling.native.matrix_exponential import emit_exponential
 from wengert.compiling.native.stand_ins import Emitted, require_finite
 from wengert.compiling.native.triangles import emit_banded, emit_exchange, emit_lu, emit_triangle
 from wengert.compiling.native.values import UnsupportedOp
@@ -54,6 +55,10 @@ def pinv(a: Any, *, rtol: Any = None, check_finite: bool = True) -> Any:
     if check_finite:
         require_finite(a)
     return np.linalg.pinv(a, rtol=rtol)
+
+
+def expm(A: Any) -> Any:
+    return Emitted(A.body, emit_exponential(A.body, A.native), np.zeros(A.shape))
 
 
 def toeplitz(c: Any, r: Any = None) -> Any:
@@ -149,7 +154,7 @@ INSTEAD_BY_MODULE: dict[str, dict[str, Callable[..., Any]]] = {
     "scipy.linalg": {
         f.__name__: f
         for f in (
-            solve, inv, det, qr, svd, svdvals, pinv, toeplitz, solve_triangular, cholesky, cho_factor,
+            solve, inv, det, qr, svd, svdvals, pinv, expm, toeplitz, solve_triangular, cholesky, cho_factor,
             lu_factor,
         )
     },
