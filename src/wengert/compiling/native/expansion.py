@@ -123,7 +123,7 @@ def cross(a: Any, b: Any, axisa: Any = -1, axisb: Any = -1, axisc: Any = -1, axi
     return np.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=-1)
 
 
-def inv(a: Any) -> Any:
+def inverse_by_solve(a: Any) -> Any:
     return np.linalg.solve(a, np.eye(a.shape[-1]))
 
 
@@ -243,7 +243,7 @@ _INSTEAD: dict[Any, Callable[..., Any]] = {
     np.roll: roll, np.flip: flip, np.repeat: repeat, np.any: any_of, np.all: all_of, np.linspace: linspace,
     np.arange: arange,
     np.interp: interp, np.take_along_axis: take_along_axis, np.minimum.reduce: smallest, np.maximum.reduce: largest,
-    np.clip: clip, np.ndarray.clip: clip, np.vander: vander, np.cross: cross, np.linalg.inv: inv,
+    np.clip: clip, np.ndarray.clip: clip, np.vander: vander, np.cross: cross, np.linalg.inv: inverse_by_solve,
     np.linalg.pinv: pseudo_inverse, np.tril: tril, np.triu: triu, np.median: median, np.inner: inner, np.hstack: hstack,
     np.ascontiguousarray: ascontiguousarray, np.ndarray.any: any_of, np.ndarray.all: all_of,
     np.vstack: vstack, np.tile: tile, np.convolve: convolve, np.correlate: correlate,

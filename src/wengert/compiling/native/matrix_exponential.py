@@ -16,9 +16,9 @@ _COEFFICIENTS = [
     64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0,
     10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0,
 ]  # fmt: skip
-_MATRICES = 8  # in the workspace
+_MATRICES_AT_WORK = 8  # in the workspace
 
-PARTS = """
+MATRIX_STEPS = """
 def scale_powers(w, y, m, f):
     # scale a matrix by f, and its second, fourth and sixth power accordingly
     for i in range(m):
@@ -134,5 +134,5 @@ def emit_exponential(body: Any, a: Any) -> View:
     if not is_native_array(a) or len(a.shape) != 2 or not a.shape[0] or not lapack.is_available():
         raise UnsupportedOp("scipy.linalg.expm of anything but a matrix")
     matrix, n = body.view(body.as_float(a)), a.shape[0]
-    work = body.level.new_array((_MATRICES * n * n + 2 * n,))
-    return call_helper(body, "exponential", (PARTS, EXPONENTIAL), [matrix, work], (n,), (n, n))
+    work = body.level.new_array((_MATRICES_AT_WORK * n * n + 2 * n,))
+    return call_helper(body, "exponential", (MATRIX_STEPS, EXPONENTIAL), [matrix, work], (n,), (n, n))
