@@ -176,22 +176,22 @@ def median(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return rising[n // 2] if n % 2 else (rising[n // 2 - 1] + rising[n // 2]) / 2.0
 
 
-def nanvar(a: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
+def nanvar(a: Any, axis: Any = None, *, ddof: Any = 0, keepdims: bool = False) -> Any:
     squares, freedom = _squares_of_deviations(a, axis, ddof, keepdims, np.logical_not(np.isnan(a)))
     return squares / np.where(freedom > 0.0, freedom, np.nan)
 
 
-def nanstd(a: Any, **kwargs: Any) -> Any:
-    return np.sqrt(nanvar(a, **kwargs))
+def nanstd(a: Any, axis: Any = None, **kwargs: Any) -> Any:
+    return np.sqrt(nanvar(a, axis, **kwargs))
 
 
-def var(a: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False, where: Any = True) -> Any:
+def var(a: Any, axis: Any = None, *, ddof: Any = 0, keepdims: bool = False, where: Any = True) -> Any:
     squares, freedom = _squares_of_deviations(a, axis, ddof, keepdims, where)
     return squares / np.maximum(freedom, 0.0)
 
 
-def std(a: Any, **kwargs: Any) -> Any:
-    return np.sqrt(var(a, **kwargs))
+def std(a: Any, axis: Any = None, **kwargs: Any) -> Any:
+    return np.sqrt(var(a, axis, **kwargs))
 
 
 def _squares_of_deviations(a: Any, axis: Any, ddof: Any, keepdims: bool, where: Any) -> tuple[Any, Any]:

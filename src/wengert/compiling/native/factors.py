@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.native.lapack import WORKSPACE, call_lapack, copy_by_columns, integers, new_columns
-from wengert.compiling.native.triangles import columns_of
+from wengert.compiling.native.triangles import columns_of, emit_upper_triangle
 from wengert.compiling.native.values import UnsupportedOp, View, is_native_array, number_literal
 from wengert.tape.ops import Call
 
@@ -19,13 +19,13 @@ def emit_qr(body: Any, op: Call, a: Any, mode: str = "reduced") -> Any:
     k, scales = min(m, n), new_columns(body, min(m, n))
     call_lapack(body, "dgeqrf", m, n, packed, m, scales, WORKSPACE)
     if mode == "r":
-        return _upper_triangle(body, packed, op.val)
+        return _upper_triangle(body, packed, op.val.shape)
     if mode not in ("reduced", "complete"):
         raise UnsupportedOp("np.linalg.qr with this mode")
     q = new_columns(body, *op.val[0].shape)
     body.level.store(_first_columns(q, k), "=", _first_columns(packed, k))
     call_lapack(body, "dorgqr", m, q.shape[1], k, q, m, scales, WORKSPACE)
-    return q, _upper_triangle(body, packed, op.val[1])
+    return q, _upper_triangle(body, packed, op.val[1].shape)
 
 
 def _first_columns(x: View, k: int) -> View:
@@ -33,9 +33,9 @@ def _first_columns(x: View, k: int) -> View:
     return View(x.memory, x.offset, x.strides, (x.shape[0], k))
 
 
-def _upper_triangle(body: Any, x: View, val: np.ndarray) -> Any:
-    """Return the upper triangle of a matrix, without rows below the shape of a value."""
-    return body.call(Call(np.triu, [View(x.memory, x.offset, x.strides, val.shape)], {}, val=val))
+def _upper_triangle(body: Any, x: View, shape: tuple[int, ...]) -> View:
+    """Return the upper triangle of the first rows of a matrix, in this shape."""
+    return emit_upper_triangle(body, View(x.memory, x.offset, x.strides, shape))
 
 
 def emit_svd(

@@ -14,7 +14,7 @@ import numpy as np
 from wengert.compiling.native import lapack
 from wengert.compiling.native.complex_numbers import as_pair
 from wengert.compiling.native.helper_calls import call_helper
-from wengert.compiling.native.triangles import columns_of, emit_lu
+from wengert.compiling.native.triangles import columns_of, emit_lu, emit_upper_triangle
 from wengert.compiling.native.values import ComplexPair, UnsupportedOp, View, is_native_array, real_parts
 from wengert.tape.ops import Call, value_of
 
@@ -145,8 +145,7 @@ def emit_cholesky(body: Any, op: Call, a: Any) -> Any:
     n = matrix.shape[0]
     if n <= LARGEST:
         return call_helper(body, "cholesky", (CHOLESKY,), [matrix], (n,), op.val.shape)
-    lower = body.view(body.call(Call(np.tril, [matrix], {}, val=op.val)))
-    factor = lapack.copy_by_columns(body, lower)
+    factor = emit_upper_triangle(body, matrix.transposed((1, 0))).transposed((1, 0))
     lapack.call_lapack(body, "dpotrf", ord("L"), n, factor, n)
     return factor
 

@@ -34,6 +34,15 @@ def solve_triangle(x, o, a, p, p0, p1, b, q, q0, q1, n, m, is_lower, is_unit):
     return False
 """
 
+UPPER = """
+def upper_triangle(x, o, a, p, p0, p1, m, n):
+    # copy the upper triangle of an m x n matrix, with zeros below
+    for i in range(m):
+        for j in range(n):
+            x[o + i * n + j] = a[p + i * p0 + j * p1] if i <= j else 0.0
+    return False
+"""
+
 FACTOR = """
 def factor_lu(x, o, a, p, p0, p1, n):
     # factors an n x n matrix in place, and writes the row exchanged with each after it; returns whether it is singular
@@ -81,6 +90,11 @@ def emit_triangle(body: Any, a: Any, b: Any, is_lower: bool, is_unit: bool) -> V
     if len(matrix.shape) != 2 or sizes[0] ** 2 * sizes[1] > LARGEST_TRIANGLE:
         raise UnsupportedOp("large triangular systems, or stacks of them")
     return call_helper(body, "solve_triangle", (TRIANGLE,), [matrix, right], sizes, right.shape)
+
+
+def emit_upper_triangle(body: Any, matrix: View) -> View:
+    """Emit a copy of a matrix with zeros below the diagonal."""
+    return call_helper(body, "upper_triangle", (UPPER,), [matrix], matrix.shape, matrix.shape)
 
 
 def emit_banded(body: Any, below: int, above: int, diagonals: Any, b: Any) -> View:
