@@ -79,6 +79,10 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
         + np.sum(np.linalg.eigh(e[:4], UPLO="U").eigenvalues ** 3)
         + np.sum(np.linalg.eigvalsh(e[2:]) * e[0])
     ),
+    "real eigenvalues": lambda e: (
+        np.sum(np.linalg.eigvals(np.triu(e[:4]) + 0.01 * e[2:]) ** 3 * np.linalg.eig(e.T @ e + np.diag(e[0] ** 2))[0])
+        + np.sum(np.linalg.eig(e.T @ e @ np.diag(e[1] ** 2))[1][0] ** 4)
+    ),
     "lstsq": lambda e: (
         np.sum(np.linalg.lstsq(e, np.sin(e[:, 0]))[0] ** 3)
         + np.sum(np.linalg.lstsq(e, e**2)[1]) * (1.0 if np.linalg.lstsq(e, e, rcond=None)[2] == 4 else 2.0)
@@ -170,8 +174,9 @@ def test_guards_on_arrays() -> None:
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_factors_are_numpys_and_fail_with_them() -> None:
     of_products, least_squares = lambda a: np.linalg.eigh(a.T @ a), lambda a: np.linalg.lstsq(a, a[:, 0] ** 2)[::3]
+    of_any = lambda a: np.linalg.eig(a[:4] @ a[:4].T @ np.diag(a[4] ** 2))
     of_scipy = lambda a: (*sl.qr(a[:4]), sl.solve(a[:4], a[4]))
-    for function in (np.linalg.qr, np.linalg.svd, of_products, of_scipy, least_squares):
+    for function in (np.linalg.qr, np.linalg.svd, of_products, of_scipy, of_any, least_squares):
         run = by_python(wg.trace(lambda a, f=function: [1.0 * x for x in f(a)], E)[1].optimise())
         for a in (E, E[::-1] ** 3):
             for found, expected in zip(run(a), function(a), strict=True):

@@ -335,7 +335,10 @@ _OF_ARRAYS = (
     OpInfo("flatnonzero", (np.flatnonzero,)),
     *[
         OpInfo(name, (getattr(np.linalg, name),))
-        for name in ("inv", "solve", "cholesky", "slogdet", "det", "norm", "qr", "svd", "eigh", "eigvalsh", "lstsq")
+        for name in (
+            "inv", "solve", "cholesky", "slogdet", "det", "norm", "qr", "svd", "lstsq", "eig", "eigvals", "eigh",
+            "eigvalsh",
+        )
     ],
     OpInfo("tril", (np.tril,)),
     OpInfo("triu", (np.triu,)),

@@ -26,6 +26,7 @@ EMITTERS: dict[str, Callable[..., Any]] = {
     "solve": over_stacks(small_matrices.emit_solve), "cholesky": over_stacks(small_matrices.emit_cholesky),
     "slogdet": over_stacks(small_matrices.emit_slogdet), "det": over_stacks(small_matrices.emit_det),
     "qr": over_stacks(factors.emit_qr), "svd": over_stacks(factors.emit_svd), "lstsq": factors.emit_lstsq,
+    "eig": over_stacks(factors.emit_eig), "eigvals": over_stacks(factors.emit_eigvals),
     "eigh": over_stacks(factors.emit_eigh), "eigvalsh": over_stacks(factors.emit_eigvalsh),
     **dict.fromkeys(sequences.STEPS, sequences.emit_running), "sums_onward": sequences.emit_sums_onward,
     "sort": sorting.emit_sort, "argsort": sorting.emit_sort,

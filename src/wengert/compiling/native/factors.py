@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.native.indices import check_elements
 from wengert.compiling.native.lapack import WORKSPACE, call_lapack, copy_by_columns, integers, new_columns
 from wengert.compiling.native.triangles import columns_of, emit_upper_triangle
 from wengert.compiling.native.values import UnsupportedOp, View, is_native_array, number_literal
@@ -89,6 +90,29 @@ def emit_well_conditioned_solution(body: Any, a: Any, b: Any) -> View:
     body.level.guard(f"not {{0}} >= {float(np.finfo(np.float64).eps)!r}", body.level.load(_element_view(share)))
     call_lapack(body, "dgetrs", ord("N"), n, m, factors, n, pivots, found, n)
     return found
+
+
+def emit_eig(body: Any, op: Call, a: Any) -> Any:
+    return _real_eigenvalues(body, op.val[0], a, "V")
+
+
+def emit_eigvals(body: Any, op: Call, a: Any) -> Any:
+    return _real_eigenvalues(body, op.val, a, "N")[0]
+
+
+def _real_eigenvalues(body: Any, val: np.ndarray, a: Any, job: str) -> tuple[View, View]:
+    """Return the eigenvalues of a matrix, and the vectors if the job is V; native code fails if one is complex."""
+    matrix = copy_by_columns(body, _matrix_to_factor(body, a))
+    n = matrix.shape[0]
+    if matrix.shape != (n, n) or val.dtype != np.float64:
+        raise UnsupportedOp("complex eigenvalues")
+    check_elements(body, body.operand(a), "{1} - {1} == 0.0")  # as NumPy does: LAPACK may not return
+    values, imaginary, unused, vectors = (new_columns(body, *shape) for shape in ((n,), (n,), (1,), (n, n)))
+    letters = ord("N"), ord(job)
+    call_lapack(body, "dgeev", *letters, n, matrix, n, values, imaginary, unused, 1, vectors, n, WORKSPACE)
+    sizes = body.level.let("abs({0})", [imaginary], (n,))
+    body.level.guard("{0} != 0.0", body.level.reduce("0.0", "radd({0}, {1})", sizes, (n,), 0, None))
+    return values, vectors
 
 
 def emit_lstsq(body: Any, op: Call, a: Any, b: Any, rcond: Any = None) -> Any:
