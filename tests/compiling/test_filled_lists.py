@@ -201,8 +201,39 @@ def rows_in_turn(p, u):
     return before[-1]
 
 
+GROUPS = [(0.1 * t, int(v > 0.3)) for t, v in enumerate(U)]
+
+
+def dictionary_of_two(p, u):
+    excited, last, s = {1: 0.0, 0: 0.0}, {0: 0.0, 1: 0.0}, 0.0
+    for t, k in GROUPS:
+        for c in (0, 1):
+            excited[c] = excited[c] * np.exp(-p[c] * (t - last[c]))
+            last[c] = t
+        s += np.log(1.0 + excited[k] + p[2] * excited[1 - k])
+        excited[k] += 1.0
+    return s
+
+
+def keys_apart(p, u):
+    x, names = dict.fromkeys([7, -2, 30]), [30, -2]
+    for c in x:
+        x[c] = p[2]
+    for t, k in GROUPS:
+        v = x[names[k]] * p[0] + 0.1 * t
+        x[names[k]] = p[1] * 0.3 if v > p[1] * 0.3 else v
+    return x[30] + x[-2] * x[7] + len(x)
+
+
+def short_list(p, u):
+    x = [0.0, p[2]]
+    for t, k in GROUPS:
+        x[k] = clip(p[k] * x[k] + 0.01 * t, p[2])
+    return sum(x)
+
+
 FREED = [
-    of_zeros, of_none, of_integers, of_zeros_that_are_read, two_lists, backward, from_the_end, around_the_end,
+    dictionary_of_two, keys_apart, short_list, of_zeros, of_none, of_integers, of_zeros_that_are_read, two_lists, backward, from_the_end, around_the_end,
     swapped_lists, in_an_object, under_two_names, at_a_constant, in_some_iterations, sorted_by_hand, table,
     table_with_branches, table_of_strings, rows_in_turn,
 ]  # fmt: skip
@@ -335,9 +366,26 @@ def divided_by(p, u):
     return sum(x)
 
 
+def key_added(p, u):
+    x = {0: 0.0, 1: 0.5}
+    for t in range(20):
+        x[t % 2 if t < 12 else 2] = clip(u[t] * p[1])
+    return sum(x.values()) + len(x)
+
+
+def key_deleted(p, u):
+    x = dict.fromkeys(range(20), p[2])
+    for t in range(1, 20):
+        x[t] = clip(x[t - 1] * p[0] + u[t], 0.5)
+        if t == 12:
+            del x[t]
+            x[t] = p[1]
+    return sum([k * v for k, v in x.items()])
+
+
 OTHERS = [
     one_row_many_times, row_under_a_name, rows_exchanged, identity_of_rows, identity_of_items, also_summed, also_sliced,
-    also_appended_to, runs_over_itself, beyond_its_end, of_arrays, an_integer_at_times, by_a_while, divided_by,
+    also_appended_to, key_added, key_deleted, runs_over_itself, beyond_its_end, of_arrays, an_integer_at_times, by_a_while, divided_by,
 ]  # fmt: skip
 
 

@@ -33,6 +33,26 @@ class LookupTables(NamedTuple):
         return self.keys == (*container,) and all(map(operator.is_, self.values, _values(container)))
 
 
+class KeyPlaces(NamedTuple):
+    """The places of the integer keys of a dictionary in their order; -1 for each integer between that is none."""
+
+    low: int
+    numbers: tuple[int, ...]
+
+    @classmethod
+    def of(cls, keys: Collection[int]) -> KeyPlaces:
+        """Return the places of these keys."""
+        places = {key: k for k, key in enumerate(sorted(keys))}
+        return cls(min(keys), tuple([places.get(k, -1) for k in range(min(keys), max(keys) + 1)]))
+
+    def __contains__(self, key: Any) -> bool:
+        return 0 <= key - self.low < len(self.numbers) and self.at(key) >= 0
+
+    def at(self, key: int) -> int:
+        """Return the place of a key."""
+        return self.numbers[key - self.low]
+
+
 class CounterLookups:
     """The containers in which a trace has looked up counters, by id, with their tables."""
 
@@ -44,32 +64,51 @@ class CounterLookups:
         if not container and type(container) in _LOOKED_UP_IN:
             return False
         tables = self._tables(container, key)
-        place = self._place(tables, key)
+        place = self._offset(min(tables.keys), max(tables.keys), key)
         return place is not None and self.heads.item(tables.members, place)
 
     def value(self, container: dict[int, Any], key: Any) -> Any:
         """Return the value of a dictionary under a counter; an absent key has another kind of item in the table."""
         if int(float_of(key)) not in container:
             self.heads.refuse_key(key)
+        self._make_tables(container)
+        _, tables = self.known[id(container)]
+        *_, read = self.heads.reader(tables.items)
+        is_in_tables, lists = read is not None and tables.are_of(container), self.heads.lists
+        if not is_in_tables and lists.fill(container, self.heads.loops_behind([key])):
+            return lists.read(lists.views[id(container)], key)
         tables = self._tables(container, key)
-        return self.heads.item(tables.items, self._place(tables, key))
+        return self.heads.item(tables.items, self._offset(min(tables.keys), max(tables.keys), key))
+
+    def place(self, places: KeyPlaces, key: Any) -> Any:
+        """Return the place of a counter among the keys of a dictionary. The tape tests that it is a key."""
+        place = self._offset(places.low, places.low + len(places.numbers) - 1, key)
+        if -1 not in places.numbers:
+            return place
+        place = self.heads.item(places.numbers, place)
+        record_call(ruled(operator.ge), (float_of(place), 0.0), {})
+        return place
 
     def _tables(self, container: Any, key: Any) -> LookupTables:
         """Return the tables of a container; refuse the counter if there are none, or the container has changed."""
-        if id(container) not in self.known:
-            if not _has_tables(container):
-                refuse_counter("a counter is looked up in a container")
-            self.known[id(container)] = container, _tables_of(container)
-            for table in self.known[id(container)][1][2:]:  # all now, so that the next iterations are alike
-                self.heads.reader(table)
+        self._make_tables(container)
         _, tables = self.known[id(container)]
         if not tables.are_of(container):
             self.heads.refuse_key(key)
         return tables
 
-    def _place(self, tables: LookupTables, key: Any) -> Any:
-        """Return the place of a counter in the tables; None if it is outside of these. The tape tests that."""
-        low, high = min(tables.keys), max(tables.keys)
+    def _make_tables(self, container: Any) -> None:
+        """Make the tables of a container when a counter is first looked up in it."""
+        if id(container) in self.known:
+            return
+        if not has_tables(container):
+            refuse_counter("a counter is looked up in a container")
+        self.known[id(container)] = container, _tables_of(container)
+        for table in self.known[id(container)][1][2:]:  # all now, so that the next iterations are alike
+            self.heads.reader(table)
+
+    def _offset(self, low: int, high: int, key: Any) -> Any:
+        """Return how far a counter is from the lowest key; None if that or the highest is beyond. The tape tests it."""
         for test, bound in ((operator.ge, low), (operator.le, high)):
             if not record_call(ruled(test), (float_of(key), float(bound)), {}):
                 return None
@@ -81,7 +120,8 @@ def is_lookup(container: Any, key: Any) -> bool:
     return type(key) is SymbolicInt and type(container) in _LOOKED_UP_IN
 
 
-def _has_tables(container: Any) -> bool:
+def has_tables(container: Any) -> bool:
+    """Whether all keys or items of a container that has some are integers, not far from each other."""
     is_of_counters = all([type(k) is int and -WHOLE <= k <= WHOLE for k in container])
     return is_of_counters and max(container) - min(container) < MOST_INTEGERS
 

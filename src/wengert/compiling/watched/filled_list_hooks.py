@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.watched.filled_lists import ListStandIn, list_view, lists_here
+from wengert.compiling.watched.filled_lists import FILLABLE, ListStandIn, list_view, lists_here
 from wengert.compiling.watched.lifting import FILLED
 from wengert.compiling.watched.symbolic_ints import SymbolicInt
 from wengert.recording.primitives import primitive_of
@@ -19,8 +19,8 @@ _READERS = Functions(sum, min, max, sorted, list, tuple)
 """Functions of Python that read the items of a list at once; those of libraries that have a rule do so, too."""
 
 
-def has_filled(container: list[Any], key: Any, value: Any) -> bool:
-    """Set an item of a list that has an array, or gets one now; return whether that is done."""
+def has_filled(container: Any, key: Any, value: Any) -> bool:
+    """Set an item of a list or dictionary that has an array, or gets one now; return whether that is done."""
     lists, is_index = lists_here(), type(key) is int or type(key) is SymbolicInt
     if lists is None:
         return False
@@ -35,8 +35,8 @@ def has_filled(container: list[Any], key: Any, value: Any) -> bool:
     return False
 
 
-def filled_item(container: list[Any], key: Any) -> Any:
-    """Return the item of a list whose items are in an array, read from it; None for other lists and keys."""
+def filled_item(container: Any, key: Any) -> Any:
+    """Return the item of a list or dictionary whose items are in an array; None for other ones and keys."""
     view = list_view(container)
     if view is not None and type(key) in (int, SymbolicInt):
         return lists_here().read(view, key)  # type: ignore[union-attr]
@@ -46,7 +46,7 @@ def filled_item(container: list[Any], key: Any) -> Any:
 
 def settle(thing: Any) -> None:
     """Have the items of a list be numbers of its own, if the tape has them in an array."""
-    lists = lists_here() if type(thing) is list else None
+    lists = lists_here() if type(thing) in FILLABLE else None
     if lists is not None and id(thing) in lists.views:
         lists.settle(lists.views[id(thing)])
 
@@ -56,7 +56,7 @@ def settling(hook: Any) -> Any:
 
     def call(*things: Any) -> Any:
         for thing in things:
-            if type(thing) is list:
+            if type(thing) in FILLABLE:
                 STATE.site = things[-1]
                 settle(thing)
         return hook(*things)
@@ -75,7 +75,7 @@ def with_items_read(f: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def is_in_array(thing: Any) -> bool:
     """Whether a thing is a list whose items are in an array."""
-    return type(thing) is list and list_view(thing) is not None
+    return type(thing) in FILLABLE and list_view(thing) is not None
 
 
 def comparing_identity(hook: Any) -> Any:

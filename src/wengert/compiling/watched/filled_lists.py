@@ -4,7 +4,8 @@ The list stays the one that the code made, with the same items for all to see, s
 of items read and write the array instead. Each item is a number of its own that no op of the tape may read; whatever
 else reads items first has them read from the array (`settle`). If something gets past that, the trace is refused.
 
-Lists of lists of one length have one array, too. An item of such a list is a stand-in that knows its index.
+Lists of lists of one length have one array, too. An item of such a list is a stand-in that knows its index. A
+dictionary whose keys are integers is like a list of its values.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.compiling.loops.periodicity import constant_key
+from wengert.compiling.watched.counter_lookups import KeyPlaces, has_tables
 from wengert.compiling.watched.lifting import FILLED, FilledList, FilledWithBoth, LoopKey
 from wengert.compiling.watched.records import is_held, refused_method
 from wengert.compiling.watched.symbolic_ints import SymbolicInt, float_of, lift_constant, recorded_key, refuse_counter
@@ -33,17 +35,19 @@ from wengert.recording.slots import slot_of
 MOST_SETTLED = 4
 """How often the items of a list may be read from its array at once, before loops no longer fill it."""
 
+FILLABLE = {list, dict}
+"""The types of containers whose items the tape may have in an array."""
+
 LEAST_ITEMS = 9
-"""Of a list with fewer items the items are variables of their own, and the counters constants."""
+"""Of a list with fewer items the items are variables of their own, unless a loop has so many iterations."""
 
 
 class Table:
     """The array of a list, the lists of which it has the items, and the loops that fill it."""
 
-    def __init__(
-        self, kind: type[FilledList], root: list[Any], shape: tuple[int, ...], loops: Collection[LoopKey]
-    ) -> None:
+    def __init__(self, kind: type[FilledList], root: Any, shape: tuple[int, ...], loops: Collection[LoopKey]) -> None:
         self.kind, self.root, self.shape, self.loops = kind, root, shape, frozenset(loops)
+        self.places = KeyPlaces.of(root) if type(root) is dict else None
         self.firsts: set[float] = set()  # the floats among its items
         self.array: Any = None
         self.has_holes = False  # whether some items have no number in the array
@@ -58,7 +62,7 @@ class ListView(NamedTuple):
 
     table: Table
     at: tuple[Any, ...]
-    items: list[Any]
+    items: Any
 
     @property
     def has_numbers(self) -> bool:
@@ -84,7 +88,7 @@ class FilledLists:
     def fill(self, root: Any, loops: Collection[LoopKey], kind: type[FilledList] | None = None) -> bool:
         """Have an array for the items of a list from here on, if possible of this `kind`; return whether it has one."""
         shape = self._shape(root, set()) if STATE.recording is self.reads.recording else (0,)
-        if math.prod(shape) < LEAST_ITEMS or not loops or not self.learned.unfilled.isdisjoint(loops):
+        if self._is_short(shape, loops) or not loops or not self.learned.unfilled.isdisjoint(loops):
             return False
         for _, holder in _lists_in(root, len(shape)):
             if id(holder) in self.views:
@@ -105,6 +109,11 @@ class FilledLists:
         for index, holder in _lists_in(root, len(shape)):
             self.views[id(holder)] = ListView(table, index, holder)
         return True
+
+    def _is_short(self, shape: tuple[int, ...], loops: Collection[LoopKey]) -> bool:
+        """Whether the items of a list of this shape are few, and written in few iterations of these loops."""
+        runs = [run.length for run, _ in self.heads.loops.values() if run.key in loops]
+        return not math.prod(shape) or max([math.prod(shape), *runs]) < LEAST_ITEMS
 
     @property
     def learned(self) -> Any:
@@ -131,8 +140,10 @@ class FilledLists:
     def _shape(self, thing: Any, seen: set[int]) -> tuple[int, ...]:
         """Return the shape of a list of the code's own, or of lists of one length; (0,) if it has none."""
         others = seen, self.heads.indexed, self.reads.known_objects
-        if type(thing) is not list or not thing or any([id(thing) in known for known in others]):
+        if type(thing) not in FILLABLE or not thing or any([id(thing) in known for known in others]):
             return (0,)
+        if type(thing) is dict:
+            return (len(thing) if not seen and has_tables(thing) else 0,)
         seen.add(id(thing))
         kinds = {type(item) is list for item in thing}
         if kinds == {False}:
@@ -157,7 +168,7 @@ class FilledLists:
                 HOOKS["setitem"](made, index, x, STATE.site)
         return made
 
-    def _put(self, table: Table, holder: list[Any], k: int, value: Any) -> None:
+    def _put(self, table: Table, holder: Any, k: int, value: Any) -> None:
         """Set an item of a list to a number that nothing may read."""
         made = lift_constant(self.reads.recording, value)
         self.unread[slot_of(self.reads.recording, made)] = table  # type: ignore[index]
@@ -167,13 +178,19 @@ class FilledLists:
 
     def read(self, view: ListView, key: Any) -> Any:
         """Return the item of a list at an integer, read from its array."""
-        table, place = view.table, int(float_of(key))
-        item = view.items[place]  # may raise an IndexError
+        table = view.table
+        item = view.items[int(float_of(key))]  # may raise an IndexError or a KeyError
         self._check_recording(table)
-        index = (*view.at, key)
+        index = (*view.at, self._place(table, key))
         if not view.has_numbers:
             return self._stand_in(table, index, item)
         return self._number(table, index, item, table.has_holes)
+
+    def _place(self, table: Table, key: Any) -> Any:
+        """Return at which index an array has the item of a list at an index, or of a dictionary under a key."""
+        if table.places is None:
+            return key
+        return table.places.at(key) if type(key) is int else self.heads.lookups.place(table.places, key)
 
     def copy(self, view: ListView, guards: bool = True) -> list[Any]:
         """Return a list of the items, each read from the array."""
@@ -215,18 +232,20 @@ class FilledLists:
     def write(self, view: ListView, key: Any, value: Any) -> bool:
         """Set the item of a list at an integer, and of its array; return False if the array cannot hold it."""
         table, place = view.table, int(float_of(key))
-        if not view.has_numbers or type(value) not in FilledWithBoth.types:
+        is_new = table.places is not None and place not in table.places
+        if is_new or not view.has_numbers or type(value) not in FilledWithBoth.types:
             self.settle(view)
             return False
         view.items[place] = view.items[place]  # may raise an IndexError
         self._check_recording(table)
+        index = (*view.at, self._place(table, key))
         if not table.is_number(value):
             self.refuse(table, "a list has items of several types", True)
         if type(value) is float:
             table.firsts.add(self._known_float(value))
-        HOOKS["setitem"](table.array, _key_of((*view.at, key)), value, STATE.site)
+        HOOKS["setitem"](table.array, _key_of(index), value, STATE.site)
         self._put(table, view.items, place, value)
-        self.heads.last_store = len(self.reads.recording.entries)
+        self.heads.stores.note(view.items, place)
         return True
 
     def settle(self, view: ListView) -> None:
@@ -295,7 +314,8 @@ class FilledLists:
         for _, holder in _lists_in(view.items, len(table.shape) - len(view.at)):
             walk.number(holder)  # as if it had no array
         index = [*map(walk.form, view.at)]
-        return table.kind, walk.number(table.root), table.has_holes, table.shape, *index
+        keys = (*table.root,) if type(table.root) is dict else ()
+        return table.kind, walk.number(table.root), table.has_holes, table.shape, keys, *index
 
 
 class ItemOfList:
@@ -344,7 +364,7 @@ def _key_of(index: tuple[Any, ...]) -> Any:
     return recorded_key(index if len(index) > 1 else index[0])
 
 
-def _lists_in(thing: list[Any], rank: int) -> Iterator[tuple[tuple[int, ...], list[Any]]]:
+def _lists_in(thing: Any, rank: int) -> Iterator[tuple[tuple[int, ...], Any]]:
     """Yield a list and all lists in it, with their indices."""
     yield (), thing
     for k, part in enumerate(thing if rank > 1 else ()):
@@ -352,11 +372,11 @@ def _lists_in(thing: list[Any], rank: int) -> Iterator[tuple[tuple[int, ...], li
             yield (k, *index), found
 
 
-def _items_of(thing: list[Any], rank: int) -> Iterator[tuple[list[Any], int, Any]]:
-    """Yield the numbers in a list, or in lists of it, each with its holder and its index there."""
+def _items_of(thing: Any, rank: int) -> Iterator[tuple[Any, int, Any]]:
+    """Yield the numbers in a list, or in lists of it, each with its holder and its index or key there."""
     for index, holder in _lists_in(thing, rank):
         if len(index) == rank - 1:
-            for k, item in enumerate(holder):
+            for k, item in [(k, holder[k]) for k in sorted(holder)] if type(holder) is dict else enumerate(holder):
                 yield holder, k, item
 
 

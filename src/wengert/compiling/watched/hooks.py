@@ -78,9 +78,9 @@ def _watch_caught(error: BaseException, site: Site | None) -> None:
 
 
 def _watch_setitem(container: Any, key: Any, value: Any, site: Site | None) -> None:
-    """Note that an item of a list is written."""
-    if type(container) is list and type(key) is int and (reads := reads_here()) is not None:
-        reads.heads.last_store = len(reads.recording.entries)
+    """Note that an item of a list or dictionary is written."""
+    if type(container) in (list, dict) and type(key) is int and (reads := reads_here()) is not None:
+        reads.heads.stores.note(container, key)
     HOOKS["setitem"](container, key, value, site)
 
 

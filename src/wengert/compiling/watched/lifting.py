@@ -207,7 +207,7 @@ def _lifted_type(a: Any, b: Any) -> type | None:
         return None
     if is_choice(a) and is_choice(b):
         return Choice
-    if a[:1] == (list,) and isinstance(b[0], type) and issubclass(b[0], FilledList):
+    if a[:1] in ((list,), (dict,)) and isinstance(b[0], type) and issubclass(b[0], FilledList):
         filled: type = b[0]
         return filled
     if b[:1] == (SymbolicInt,):

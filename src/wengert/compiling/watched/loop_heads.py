@@ -16,10 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.loops.deferred_reverse import LEAST_ENTRIES
 from wengert.compiling.loops.periodicity import constant_key
 from wengert.compiling.watched.choices import choose, tell
 from wengert.compiling.watched.counter_lookups import CounterLookups
 from wengert.compiling.watched.filled_lists import FilledLists
+from wengert.compiling.watched.item_stores import ItemStores
 from wengert.compiling.watched.lifting import (
     LIFTABLE,
     FilledList,
@@ -89,7 +91,7 @@ class Heads:
         self.reads = reads
         self.draws, self.written_like = reads.draws, reads.recording.memory.written_like
         self.seen = 0
-        self.last_store = 0  # after how many entries the code has written an item of a list
+        self.stores: Any = ItemStores(reads.recording)
         self.separates = False  # whether variables that held one float hold equal ones now
         self.compares_identity = False  # whether the code compared the identity of a thing that states compare by value
         self.reversed_levels: list[Level] = []  # the level of each Reverse on the tape
@@ -127,6 +129,7 @@ class Heads:
         if head.fills < 0 and not self._is_gathered(frame, head):
             return iterator[0] if iterator else None
         loop = LoopRun(len(self.reads.recording.entries), _key_of_loop(frame, head))
+        loop.length = operator.length_hint(iterator[0]) if iterator else 0
         self.retyped.begin = self.retyped.begin or loop.begin
         self.loops[id(frame), head.number] = loop, None
         is_generator = bool(iterator) and type(iterator[0]) is types.GeneratorType
@@ -160,8 +163,9 @@ class Heads:
             return
         begin, loop.end = loop.end, len(self.reads.recording.entries)
         loop.seen[head.place] = loop.end
-        loop.makes_lists |= not head.fills and self.last_store > loop.begin
+        loop.makes_lists |= not head.fills and self.stores.last > loop.begin
         loop.sizes.append(loop.end - begin)
+        loop.jumps |= self.stores.last_jump > loop.begin and loop.length * loop.sizes[-1] > LEAST_ENTRIES // 4
         if head.is_for and not _only_counts(head, iterator) and type(iterator[0]) not in SYMBOLIC_ITERATORS:
             if loop in self.liftable or may_be_symbolic(self.reads.recording, iterator[0]):
                 self.liftable[loop] = loop.key, {}
@@ -235,7 +239,7 @@ class Heads:
     def let_go(self) -> None:
         """Keep only what is asked of heads when the trace has ended."""
         self.reads = None
-        self.lists = self.lookups = self.straight = None
+        self.lists = self.lookups = self.straight = self.stores = None
         self.loops, self.constants, self.liftable, self.filled = {}, {}, {}, {}
         self.counters, self.tables, self.readers, self.records, self.indexed = [], [], {}, {}, {}
 
@@ -481,7 +485,7 @@ class Heads:
         """Whether iterations of a loop contain guards, or record different numbers of calls, or make tables."""
         loop.has_test = loop.has_test or _has_test(self.reads.recording.entries[loop.searched : loop.end])
         loop.searched = loop.end
-        return loop.forks or loop.has_test or (loop.makes_lists and self._is_nested(loop))
+        return loop.forks or loop.has_test or (loop.makes_lists and (loop.jumps or self._is_nested(loop)))
 
     def _is_nested(self, loop: LoopRun) -> bool:
         """Whether a loop is within another one, or contains one."""

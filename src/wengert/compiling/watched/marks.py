@@ -27,7 +27,9 @@ class LoopRun:
         self.key = key
         self.keeps_types = True  # whether constants keep their types where they are lifted
         self.is_over = False  # whether a `for` is exhausted
+        self.length = 0  # how many iterations its iterator was to give
         self.makes_lists = False  # whether it appends to lists or writes items of them
+        self.jumps = False  # whether it writes items at constant indices that do not follow each other
         self.iterations = 0  # after which lifts might have freed it
         self.has_test = False  # whether there are guards in it, up to entry number `searched`
         self.searched = begin

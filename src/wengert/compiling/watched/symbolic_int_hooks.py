@@ -183,13 +183,16 @@ _PLAIN_KEYS = {int, str, slice, float, np.ndarray, np.int64}
 _SEARCHED_CONTAINERS = {list, set, frozenset}
 
 
+_WITH_ITEMS = {list, dict, ListStandIn}
+
+
 def _counting_setitem(container: Any, key: Any, value: Any, site: Site | None) -> None:
     if isinstance(container, np.ndarray):
         if _contains_counter(value) and not is_inexact(container):
             STATE.site = site
             refuse_counter("a counter is written into an array of integers")
         value = float_of(value)
-    elif type(container) is list or type(container) is ListStandIn:
+    elif type(container) in _WITH_ITEMS:
         STATE.site = site
         if has_filled(container, key, value):
             return
@@ -205,7 +208,7 @@ def _may_be_indexed(container: Any) -> bool:
 
 
 def _counting_getitem(key: Any, container: Any, site: Site | None) -> Any:
-    if type(container) is list or type(container) is ListStandIn:
+    if type(container) in _WITH_ITEMS:
         STATE.site = site
         if (item := filled_item(container, key)) is not None:
             return item
