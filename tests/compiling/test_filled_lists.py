@@ -233,7 +233,8 @@ def short_list(p, u):
 
 
 FREED = [
-    dictionary_of_two, keys_apart, short_list, of_zeros, of_none, of_integers, of_zeros_that_are_read, two_lists, backward, from_the_end, around_the_end,
+    dictionary_of_two, keys_apart, short_list,
+    of_zeros, of_none, of_integers, of_zeros_that_are_read, two_lists, backward, from_the_end, around_the_end,
     swapped_lists, in_an_object, under_two_names, at_a_constant, in_some_iterations, sorted_by_hand, table,
     table_with_branches, table_of_strings, rows_in_turn,
 ]  # fmt: skip
@@ -385,7 +386,8 @@ def key_deleted(p, u):
 
 OTHERS = [
     one_row_many_times, row_under_a_name, rows_exchanged, identity_of_rows, identity_of_items, also_summed, also_sliced,
-    also_appended_to, key_added, key_deleted, runs_over_itself, beyond_its_end, of_arrays, an_integer_at_times, by_a_while, divided_by,
+    also_appended_to, key_added, key_deleted,
+    runs_over_itself, beyond_its_end, of_arrays, an_integer_at_times, by_a_while, divided_by,
 ]  # fmt: skip
 
 
