@@ -7,6 +7,7 @@ import pytest
 
 import wengert as wg
 from wengert.api.differences import ngradient
+from wengert.compiling import reproducing
 
 
 @pytest.fixture
@@ -277,6 +278,23 @@ def test_traces_whose_results_depend_on_other_arguments_are_not_joined():
         np.testing.assert_allclose(slopes, expected, rtol=1e-7, atol=1e-8)
 
 
+def test_where_native_code_returns_other_numbers_loops_are_numpy_code(monkeypatch, rng):
+    pytest.importorskip("numba")
+    is_right = reproducing._reproduces
+    monkeypatch.setattr(reproducing, "_reproduces", lambda entry, *args: not entry.native and is_right(entry, *args))
+
+    def f(x):
+        s = 0.0
+        for v in x:
+            s = s * 0.9 + v if v > 0.0 else s - v * v
+        return s
+
+    compiled = wg.compile(wg.grad(f), native=True)
+    for x in rng.normal(size=(4, 60)):
+        np.testing.assert_allclose(compiled(x), wg.ngradient(f, x)[0], rtol=1e-5, atol=1e-7)
+    title, *lines = compiled.explain().splitlines()
+    assert title.endswith("compiled (NumPy), 1 trace")
+    assert any(["takes either branch" in line for line in lines])
 def with_a_loop_of_tests(x):
     c = d = float(x[0])
     for k in range(4):

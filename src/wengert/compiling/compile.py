@@ -10,13 +10,12 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from wengert.compiling.entries import FAILED, STALE, CodeSettings, CompiledTrace, Miss, NoFreeLoopError
-from wengert.compiling.joining import agree_numerically, agree_on_sample, begin_history, joined, likeliest, replaces
+from wengert.compiling.joining import agree_on_sample, begin_history, joined, likeliest, replaces
 from wengert.compiling.loops.lowering import find_reverse, warn_of_bug
 from wengert.compiling.loops.while_loops import is_head
 from wengert.compiling.native.tiering import load_compiler, require_compiler
+from wengert.compiling.reproducing import reproducing
 from wengert.compiling.selections.whole_tapes import lines_with_lengths
 from wengert.compiling.watched.around import fp_errors_key
 from wengert.compiling.watched.effects import Learned
@@ -335,7 +334,7 @@ class CompiledFunction(Remade, Wrapper):
         except self.generation_errors as error:
             warn_of_bug(error)
             return None
-        return made if made and not made.failing_guard(given) and _reproduces_trace(made, found, given) else None
+        return reproducing(made, found.value, given) if made and not made.failing_guard(given) else None
 
     def _freeing_loops(self, found: WatchedTrace, like: WatchedTrace, given: tuple[Any, ...]) -> CompiledTrace | None:
         """Make an entry that reproduces another trace; return None if this does not free a loop."""
@@ -354,10 +353,10 @@ class CompiledFunction(Remade, Wrapper):
         if found.reads.draws or not is_changed:
             return entry
         for exact in (self.settings.exact, True):
-            if _reproduces_trace(entry, found, given):
+            if reproducing(entry, found.value, given):
                 return entry
             entry = CompiledTrace(found, entry.parameters, self.settings._replace(exact=exact), loops=False).compile()
-        return entry if _reproduces_trace(entry, found, given) else None
+        return reproducing(entry, found.value, given)
 
     def _give_up(self, reason: str) -> None:
         """Run uncompiled from now on, and warn."""
@@ -413,15 +412,6 @@ _HOW_TO_COMPILE = """\
 To compile it, pass as arguments what this line reads or changes, move the line before or after the call, or compile
 only the function that it calls. Without strict=True the function runs uncompiled. See docs/compiled.md."""
 _STILL_CORRECT = "Its results are correct, only not faster; docs/compiled.md lists what can be compiled"
-
-
-def _reproduces_trace(entry: CompiledTrace, found: WatchedTrace, given: tuple[Any, ...]) -> bool:
-    """Whether the code of an entry returns the numbers of its trace; floating-point warnings are not repeated."""
-    with np.errstate(all="ignore"):
-        made = entry.value(*given)
-    if agree_numerically(made, found.value):
-        return True
-    return entry.takes_derivative and has_nan(made) and not has_nan(found.value)
 
 
 def _parameters(given: Sequence[Any]) -> list[str]:
