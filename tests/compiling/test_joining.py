@@ -364,3 +364,27 @@ def test_a_branch_without_results_keeps_its_tests_and_errors(f, rng):
         x[1] = rng.choice([x[1], 0.0, 1.0])
         found, wanted = outcome(compiled, x), outcome(f, x)
         assert found == wanted or abs(found - wanted) < 1e-13 * abs(wanted)
+
+
+def test_a_path_on_which_the_result_depends_on_another_argument():
+    def f(x, p):
+        n, total, count, is_over, last, a, b = len(x), 0.0, 0, False, -1, 1.0, p[1]
+        for i in range(n):
+            a = x[i]
+            j = 0
+            is_over = False
+            while abs(a) > 0.15 and j < 6:
+                j += 1
+                a = 0.5 * p[0] + 0.4 * p[1]
+                if abs(x[j % n]) > 0.6:
+                    break
+            if is_over:
+                total = total - b
+        return total * 1.0 + 0.1 * count + a * p[0] + (0.5 * b if is_over else 0.0) + 0.01 * last
+
+    compiled = wg.compile(wg.value_and_grad(f, argnums=(0, 1)), strict=True, native=False)
+    rng = np.random.default_rng(7008)
+    for x, p in [(0.7 * rng.normal(size=9), 0.6 * rng.normal(size=2)) for _ in range(5)]:
+        _, (x_bar, p_bar) = compiled(x, p)
+        np.testing.assert_allclose(x_bar, wg.ngradient(lambda x, p=p: f(x, p), x)[0], atol=1e-7)
+        np.testing.assert_allclose(p_bar, wg.ngradient(lambda p, x=x: f(x, p), p)[0], atol=1e-7)
