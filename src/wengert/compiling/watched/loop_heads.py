@@ -45,8 +45,9 @@ from wengert.compiling.watched.loop_states import (
     frames_of,
     grown_lists,
     local_variables,
+    sees_end,
 )
-from wengert.compiling.watched.marks import Head, Join, LoopRun, LoopState, Mark
+from wengert.compiling.watched.marks import Head, Join, LoopRun, LoopState, Mark, describe_difference
 from wengert.compiling.watched.records import ItemIndex
 from wengert.compiling.watched.retyped_floats import RetypedFloats, keeps_float
 from wengert.compiling.watched.separate_numbers import separate
@@ -184,7 +185,7 @@ class Heads:
             state, difference, lifted = LoopState({}, ()), f"it may change {unknown}", set()
         else:
             difference = (
-                "it ran too few iterations to compare them" if before is None else _describe_difference(before, state)
+                "it ran too few iterations to compare them" if before is None else describe_difference(before, state)
             )
             names = constants_that_differ(before.forms, state.forms) if difference and before is not None else {}
             if names:
@@ -452,7 +453,7 @@ class Heads:
         if effects or effects.filters_warnings or effects.arrays.before or reads.draws or reads.obstacle:
             return True
         try:
-            return any([_sees_end(f) for f in frames_of(frame)])
+            return any([sees_end(f) for f in frames_of(frame)])
         except IncomparableError:
             return True
 
@@ -497,19 +498,6 @@ def _has_test(entries: Iterable[Any]) -> bool:
     return any([entry and entry[0].kind == "guard" and not isinstance(entry[0].fn, Mark) for entry in entries])
 
 
-def _sees_end(frame: types.FrameType) -> bool:
-    """Whether code of a frame, or of a generator in it, may run when an exception ends it."""
-    held = [x.gi_code for x in frame.f_locals.values() if type(x) is types.GeneratorType]
-    return any([(original(code) or code).co_exceptiontable for code in (frame.f_code, *held)])
-
-
 def _only_counts(head: LoopHead, iterator: list[Any]) -> bool:
     """Whether a loop runs over a range whose numbers it does not read."""
     return head.counts and type(iterator[0]) is type(iter(range(0)))
-
-
-def _describe_difference(a: LoopState, b: LoopState) -> str:
-    """Describe the variables that differ between two states."""
-    changed = [key for key in {**a.forms, **b.forms} if a.forms.get(key, a) != b.forms.get(key, a)]
-    names = [f"{name} of {function}" if depth else name for depth, function, name in changed]
-    return ", ".join(names) and f"it changes {', '.join(names)}"

@@ -36,6 +36,7 @@ from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
 from wengert.recording.trace_state import is_born
 from wengert.rewrite.loop_head import LoopHead
+from wengert.values.codes import original
 from wengert.values.frames import ENGINE
 from wengert.values.names import home_of
 from wengert.values.views import owner_of
@@ -296,6 +297,12 @@ def local_variables(frame: types.FrameType) -> dict[str, Any]:
     if sys.version_info < (3, 13) and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
         frame.f_locals.clear()  # a copy, which the frame would keep
     return names
+
+
+def sees_end(frame: types.FrameType) -> bool:
+    """Whether code of a frame, or of a generator in it, may run when an exception ends it."""
+    held = [x.gi_code for x in frame.f_locals.values() if type(x) is types.GeneratorType]
+    return any([(original(code) or code).co_exceptiontable for code in (frame.f_code, *held)])
 
 
 def frames_of(frame: types.FrameType | None) -> Iterator[types.FrameType]:

@@ -65,6 +65,13 @@ class LoopState(NamedTuple):
     unread: frozenset[int] = frozenset()
 
 
+def describe_difference(a: LoopState, b: LoopState) -> str:
+    """Describe the variables that differ between two states."""
+    changed = [key for key in {**a.forms, **b.forms} if a.forms.get(key, a) != b.forms.get(key, a)]
+    names = [f"{name} of {function}" if depth else name for depth, function, name in changed]
+    return ", ".join(names) and f"it changes {', '.join(names)}"
+
+
 class Mark:
     """A guard on the tape that always holds; its arguments are the variables of a loop at a place in it."""
 
