@@ -295,6 +295,8 @@ def test_where_native_code_returns_other_numbers_loops_are_numpy_code(monkeypatc
     title, *lines = compiled.explain().splitlines()
     assert title.endswith("compiled (NumPy), 1 trace")
     assert any(["takes either branch" in line for line in lines])
+
+
 def with_a_loop_of_tests(x):
     c = d = float(x[0])
     for k in range(4):

@@ -71,7 +71,7 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     ),
     "svd": lambda e: (
         np.sum(np.abs(np.linalg.svd(e, full_matrices=False)[0]) * (usv := np.linalg.svd(e.T, False))[2].T)
-        + np.sum(usv.S ** 3) * np.sum(np.linalg.svd(e[:3], compute_uv=False))
+        + np.sum(usv.S**3) * np.sum(np.linalg.svd(e[:3], compute_uv=False))
         + np.sum(np.linalg.svd(e)[2][1] ** 4)
     ),
     "eigh": lambda e: (

@@ -112,8 +112,8 @@ def differences(f: Callable[..., Any], args: tuple[Any, ...], k: int) -> np.ndar
 
 
 @pytest.mark.parametrize(
-    ("axes", "method", "most"), [((0, 0), "RK45", 1), ((0, None), "DOP853", 1 << 22), ((None, 0), "RK45", 1 << 22),
-     ((0, 0), "Radau", 0)],
+    ("axes", "method", "most"),
+    [((0, 0), "RK45", 1), ((0, None), "DOP853", 1 << 22), ((None, 0), "RK45", 1 << 22), ((0, 0), "Radau", 0)],
 )
 def test_derivatives(axes: tuple[Any, Any], method: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of the batch, and of each example, in both modes."""
