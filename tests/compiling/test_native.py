@@ -248,6 +248,14 @@ def test_elements_that_are_read_and_written_by_turns() -> None:
     np.testing.assert_allclose(found, steps, rtol=1e-13)
 
 
+def test_a_value_that_is_computed_in_the_array_to_which_it_is_added() -> None:
+    def f(x: np.ndarray) -> Any:
+        middle = 0.5 * (x[1:] + x[:-1])
+        return np.sum((np.eye(3) + middle[0])[0])
+
+    assert by_python(wg.gradtape(f, X[:3]).optimise())(X[:3])[1][-1].tolist() == [1.5, 1.5, 0.0]
+
+
 def test_arrays_that_are_written_over_as_a_whole() -> None:
     def f(x: np.ndarray) -> Any:
         y, z = np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0])

@@ -116,7 +116,9 @@ class BlockLevel:
 
     def copy_if_overlapping(self, x: Any, view: View) -> Any:
         """Return an operand, copied if it shows other elements of the memory that is written."""
-        if isinstance(x, View) and x.memory is view.memory and not x.broadcast(view.shape).has_same_elements(view):
+        shown = x.view if isinstance(x, ComputedArray) else x
+        overlaps = isinstance(shown, View) and shown.memory is view.memory
+        if overlaps and not shown.broadcast(view.shape).has_same_elements(view):
             return self.let("{0}", [x], x.shape, x.kind)
         return x
 
