@@ -73,8 +73,6 @@ def test_random_tapes() -> None:
             run: Any = compile_native(tape, build=interpret_program)
         except UnsupportedOp:
             continue
-        if "plain" not in (run.__kwdefaults__ or {}):  # in part
-            continue
         run = by_python(tape)
         for values in (seed, seed + 1):
             given = arguments(values)
@@ -434,7 +432,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_compiled_tapes(folder: Path) -> None:
     tapes = [(wg.gradtape(rosenbrock, X).optimise(), (X,))]
-    tapes += [(random_tape(seed), tuple(arguments(seed))) for seed in (16, 317, 318)]
+    tapes += [(random_tape(seed), tuple(arguments(seed))) for seed in (15, 317, 318)]
     for tape, args in tapes:
         run: Any = compile_native(tape)
         expected = tape.play(*args)
@@ -591,8 +589,7 @@ def test_nests_in_functions_of_their_own(monkeypatch: pytest.MonkeyPatch, seed: 
             run: Any = compile_native(tape, build=build)
         except UnsupportedOp:
             return
-        if "plain" in (run.__kwdefaults__ or {}):  # not in part
-            same(run(*args), tape.play(*args))
+        same(run(*args), tape.play(*args))
 
 
 @pytest.mark.parametrize("shape", [(), (5,)], ids=["numbers", "arrays"])

@@ -1,11 +1,12 @@
-"""Calls of Python functions within loops of native code, for operations that it does not support.
+"""Calls of Python functions by native code, for operations that it does not support.
 
-Native code copies the operands to memory that both sides share, calls, and reads the results there. So a loop is native
-around a sort or a large product. If the function raises an exception, the native function fails, and NumPy runs.
+Native code copies the operands to memory that both sides share, calls, and reads the results there. So a program is
+native around a sort or a large product. If the function raises an exception, the native function fails, and NumPy runs.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -28,14 +29,19 @@ from wengert.compiling.native.values import (
     is_native_array,
     real_parts,
 )
+from wengert.compiling.numpy_source import compile_numpy
 from wengert.compiling.ops import BOOL_KIND, FLOAT_KIND, info, is_item_store
-from wengert.tape.loops import Loop
+from wengert.errors import StaleTapeError
+from wengert.tape.loops import Loop, calls_in
 from wengert.tape.needed import only_computes
-from wengert.tape.ops import Call, value_of
+from wengert.tape.ops import Call, Input, Variable, value_of
+from wengert.tape.tape import Tape
+from wengert.values.identity_set import Functions
 
 SHARED_TYPES = (np.float64, np.bool_, np.int64, np.int32, np.complex128)
-MOST_COPIED = 1 << 14  # elements of a call outside of loops
-CALLS_PER_CALLOUT = 5  # in the body of a loop; with fewer, NumPy runs the loop as fast
+MOST_SHOWN = 1 << 14  # elements of a result that has more than its operands have, such as a view of windows
+CALLS_PER_CALLOUT = 5  # on a tape, or in the body of a loop; with fewer, NumPy runs it as fast
+_OF_NUMBERS = Functions(bool, int, float, round, divmod, sum)
 
 
 @dataclass(eq=False)
@@ -131,27 +137,66 @@ class CalloutBlock:
 # -- emitting
 
 
-def can_call_out(op: Call) -> bool:
-    """Whether native code may call the function of a call: it only computes, and its results can be shared."""
-    is_branch_on_others = op.guard and not isinstance(op.val, (bool, np.bool_))
-    moves = is_item_store(op) or info(op.fn).name in MOVES  # which would copy all of an array for a part of it
-    if is_branch_on_others or moves or _asks_for_layout(op) or isinstance(op.fn, Loop) or any(map(callable, op.args)):
+def can_call_out(op: Call, in_loop: bool) -> bool:
+    """Whether native code may call the function of a call: it only computes, and its results can be shared.
+
+    In a loop that would copy all of an array for a part of it; a loop in it is not called either.
+    """
+    is_costly = in_loop and (is_item_store(op) or info(op.fn).name in MOVES or isinstance(op.fn, Loop))
+    if is_costly or any(map(_asks_for_layout, calls_in([op]))) or not _is_pure(op):
         return False
     results = op.val if isinstance(op.val, tuple) else (op.val,)
-    return (only_computes(op.fn) or is_of_numerics(op.fn)) and len(results) > 0 and all(map(_is_shared, results))
+    given, made = [sum([getattr(x, "size", 0) for x in xs]) for xs in (map(value_of, op.references()), results)]
+    is_short = made <= max(given, MOST_SHOWN)
+    return _is_branch(op) or (is_short and all(map(_is_shared, results)))
 
 
-def is_of_numerics(fn: Any) -> bool:
-    """Whether a function is one of NumPy, SciPy or a rule, and draws no random numbers."""
+def _is_pure(op: Call) -> bool:
+    """Whether a call, or each one in a loop, has no side effect: it computes something, by NumPy, SciPy or a rule."""
+    if isinstance(op.fn, Loop):
+        return all([_is_pure(each) for each in op.fn.body if isinstance(each, Call)])
+    calls_back = any([callable(x) and not isinstance(x, type) for x in op.args])  # a type may be a dtype
+    return (only_computes(op.fn) or _is_of_numerics(op.fn)) and not calls_back
+
+
+def _function_of(op: Call) -> Callable[..., Any]:
+    """Return the function of a call; for a guard one that compares the outcome, for a loop its NumPy code."""
+    if _is_branch(op):
+        return _only_as_recorded(op.fn, op.val)
+    if not isinstance(op.fn, Loop):
+        return op.fn
+    tape = Tape()
+    args = [tape.push(Input(value_of(x))) if isinstance(x, Variable) else x for x in op.args]
+    tape.result = tape.push(Call(op.fn, args, val=op.val))
+    made, known = compile_numpy(tape, "loop", exact=False), [isinstance(x, Variable) for x in op.args]
+    return lambda *args: made(*itertools.compress(args, known))
+
+
+def _is_branch(op: Call) -> bool:
+    """Whether a call is a guard, of which native code reads no result: a function in Python compares the outcome."""
+    return op.guard and isinstance(op.val, (int, str, np.integer)) and type(op.val) is not bool
+
+
+def _only_as_recorded(fn: Callable[..., Any], outcome: Any) -> Callable[..., Any]:
+    """Return a function that raises an error unless `fn` returns this."""
+    kind = type(outcome)
+
+    def call(*args: Any, **kwargs: Any) -> tuple[()]:
+        found = fn(*args, **kwargs)
+        if type(found) is not kind or found != outcome:
+            raise StaleTapeError("another outcome than when it was recorded")
+        return ()
+
+    return call
+
+
+def _is_of_numerics(fn: Any) -> bool:
+    """Whether a function is one of numbers, of Python, NumPy, SciPy or a rule, and draws no random numbers."""
     root, *rest = (getattr(fn, "__module__", None) or "").split(".")
-    return root == "wengert_rules" or (root in ("numpy", "scipy") and not {"random", "stats"} & {*rest})
-
-
-def is_small(op: Call) -> bool:
-    """Whether it takes less time to copy all values that a call reads and returns than to begin and end a part."""
-    values = [value_of(x) for x in (*op.args, *op.kwargs.values())]
-    results = op.val if isinstance(op.val, tuple) else (op.val,)
-    return sum([np.size(x) for x in (*values, *results) if isinstance(x, np.ndarray)]) <= MOST_COPIED
+    if root in ("numpy", "scipy"):
+        return not {"random", "stats"} & {*rest}
+    is_method = getattr(fn, "__objclass__", None) in (np.ndarray, np.generic)
+    return is_method or root in ("statistics", "wengert_rules") or fn in _OF_NUMBERS
 
 
 def _asks_for_layout(op: Call) -> bool:
@@ -163,7 +208,7 @@ def _asks_for_layout(op: Call) -> bool:
 
 
 def _is_shared(x: Any) -> bool:
-    is_number = type(x) in (float, int, bool, complex, np.float64, np.int64, np.bool_, np.complex128)
+    is_number = type(x) in (float, int, bool, complex, *SHARED_TYPES)
     return is_number or (type(x) is np.ndarray and x.dtype in SHARED_TYPES)
 
 
@@ -171,12 +216,13 @@ def emit_callout(body: Any, op: Call, args: Sequence[Any], kwargs: dict[str, Any
     """Emit the call of a function in Python."""
     number = 2 * len(body.program.callouts)
     names = f"c_{number}", f"x{number}", f"x{number + 1}"
-    is_tuple = isinstance(op.val, tuple)
-    call = Callout(op.fn, None, {}, [], is_tuple, names, reason)
+    outcome = () if _is_branch(op) else op.val
+    is_tuple = isinstance(outcome, tuple)
+    call = Callout(_function_of(op), None, {}, [], is_tuple, names, reason)
     given = FlatMemory(0, names[1])
     call.args = [_passed(body, call, given, x, known) for x, known in zip(args, op.args, strict=True)]
     call.kwargs = {name: _passed(body, call, given, x, op.kwargs[name]) for name, x in kwargs.items()}
-    for val in op.val if is_tuple else (op.val,):
+    for val in outcome if is_tuple else (outcome,):
         call.results.append(Operand(val, call.sizes[1]))
         call.sizes[1] += _size(val)
     given.size, made = call.sizes[0], FlatMemory(call.sizes[1], names[2])
@@ -184,7 +230,7 @@ def emit_callout(body: Any, op: Call, args: Sequence[Any], kwargs: dict[str, Any
     whole = [View.whole(memory, (memory.size,)) for memory in (given, made)]
     body.level.append_call(CalloutBlock(names[0], whole[1], whole[:1]))
     found = [_result(body, made, x) for x in call.results]
-    return tuple(found) if is_tuple else found[0]
+    return op.val if _is_branch(op) else tuple(found) if is_tuple else found[0]
 
 
 def _passed(body: Any, call: Callout, memory: FlatMemory, x: Any, recorded: Any) -> Any:

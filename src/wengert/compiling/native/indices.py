@@ -101,7 +101,9 @@ def gather_view(body: Any, view: View, key: Any) -> View:
     chosen = [k for k, part in enumerate(parts) if index_arrays((part,))]
     advanced = [k for k, part in enumerate(parts) if not (part is None or isinstance(part, slice))]
     lengths = iter(view.shape)
-    sizes = [1 if part is None else next(lengths) for part in parts]
+    sizes = [1 if part is None else next(lengths, None) for part in parts]
+    if None in sizes:
+        raise UnsupportedOp("a key of more parts than axes")
     found = [(_index_array(body, parts[k], sizes[k])) for k in chosen]
     whole = index_view(body, view, tuple([slice(None) if k in chosen else part for k, part in enumerate(parts)]))
     # the axes of the arrays stand where the arrays do, or in front if others lie between them
@@ -231,10 +233,12 @@ def check_sums_of_integers(body: Any, a: Any, recorded: Any) -> None:
 
 
 def emit_astype(body: Any, op: Call, x: Any, dtype: Any, *_: Any, **__: Any) -> Any:
-    """Emit a conversion to floats, or to integers that are stored as floats."""
+    """Emit a conversion to floats, to bools, or to integers that are stored as floats."""
     given, x = value_of(op.args[0]).dtype, body.as_float(body.operand(x))
     if op.val.dtype == np.float64 or (op.val.dtype == given == np.int64):
         return x
+    if op.val.dtype == np.bool_ and isinstance(op.val, np.ndarray):
+        return body.level.let("{0} != 0.0", [x], op.val.shape, BOOL_KIND)
     if op.val.dtype == np.int32 and given == np.float64 and isinstance(op.val, np.ndarray):
         made = body.level.let("np.trunc({0}) + 0.0", [x], op.val.shape)
         check_elements(body, made, "abs({1}) < 2147483648.0")

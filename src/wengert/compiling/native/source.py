@@ -15,7 +15,7 @@ import numpy as np
 
 from wengert.compiling.native.array_ops import EMITTERS, OF_COMPLEX
 from wengert.compiling.native.blocks import BlockLevel
-from wengert.compiling.native.callouts import Callout, can_call_out, emit_callout, is_small
+from wengert.compiling.native.callouts import Callout, can_call_out, emit_callout
 from wengert.compiling.native.complex_numbers import complex_parameter, emit_complex, interleaved, takes_complex
 from wengert.compiling.native.expansion import emit_expansion, expansion
 from wengert.compiling.native.indices import EXACT, INT_WORDS, MOVES, OF_PLACES, check_elements, emit_whole
@@ -48,7 +48,7 @@ from wengert.compiling.ops import BOOL_KIND, FLOAT_KIND, ScalarOp, info, scalar_
 from wengert.compiling.split_columns import is_constant_int_call
 from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import last_readers
-from wengert.tape.loops import Loop
+from wengert.tape.loops import Loop, calls_in
 from wengert.tape.needed import needed
 from wengert.tape.ops import Call, Constant, Op, Variable
 from wengert.values import functional
@@ -66,7 +66,7 @@ class TapeProgram:
 
     `parameters` has the source of each outer array or number, and its FlatMemory or Scalar; `results` has each op whose
     value is returned, and that value. With `any_order` the results may have another memory order than recorded; with
-    `calls_out` small calls outside of loops may run in Python, too.
+    `calls_out` calls outside of loops may run in Python, too.
     """
 
     def __init__(
@@ -292,19 +292,21 @@ class Body:
         return x
 
     def call_or_callout(self, op: Call) -> Any:
-        """Return the value of a call, which within a loop may run in Python."""
+        """Return the value of a call, which may run in Python."""
         try:
             return self.call(op)
         except UnsupportedOp as error:
-            may_call = self.level is not self.program.level or (self.program.calls_out and is_small(op))
-            if not may_call or not can_call_out(op):
+            in_loop = self.level is not self.program.level
+            if not (in_loop or self.program.calls_out) or not can_call_out(op, in_loop):
                 raise
             error.site, error.op = error.site or op.site, op
             self.unsupported.append(error)
             words = {name: self.value(x) for name, x in op.kwargs.items()}
             made = emit_callout(self, op, [self.value(x) for x in op.args], words, str(error))
-            if op.guard:
+            if isinstance(made, Scalar) and op.guard:
                 self.guard(op, made)
+            else:
+                self.program.guarded.update([each for each in calls_in([op]) if each.guard])
             return made
 
     def call(self, op: Call) -> Any:
@@ -336,9 +338,11 @@ class Body:
         if info(fn).name == "static":
             self.program.guarded.add(op)
             return op.val
-        if fn is functional.iterations or (fn is operator.index and op.guard):
+        if fn is functional.iterations or (fn in (int, operator.index) and op.guard):
             self.program.guarded.add(op)
-            self.level.guard(f"{{0}} != {op.val}.0", self.operand(args[0]))
+            number = self.operand(args[0])
+            number = number if isinstance(number, Scalar) else self.item(number)
+            self.level.guard(f"{'np.trunc({0})' if fn is int else '{0}'} != {op.val}.0", number)
             return op.val
         known = EMITTERS.get(info(fn).name)
         function = expansion(fn) if known is None else None

@@ -6,7 +6,6 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from wengert.compiling.graphs.ownership import read_by_result
 from wengert.compiling.native.values import UnsupportedOp
 from wengert.compiling.native.writer import NativeWriter, check_separate_results
 from wengert.compiling.pipeline import NATIVE, Context, run_passes
@@ -26,7 +25,7 @@ class NativeTape:
             try:
                 self.writer = NativeWriter(each, tape, is_part, calls_out)
                 if not is_part:
-                    check_separate_results([op for op in each if not isinstance(op, Call)], read_by_result(each))
+                    check_separate_results([op for op in each if not isinstance(op, Call)], self.writer.results)
                 break
             except UnsupportedOp:
                 if each is tape:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -15,7 +16,9 @@ from wengert.compiling.numpy_source import PlacedWriter
 from wengert.compiling.placement import Buffer, Pool
 from wengert.tape.interface import AnyTape
 from wengert.tape.literals import Snippet
+from wengert.tape.liveness import is_new_memory
 from wengert.tape.loops import with_bodies
+from wengert.tape.needed import only_computes
 from wengert.tape.ops import Call, Constant, Input, Op, references
 from wengert.tape.source import compile_source
 from wengert.values.names import TIGHT
@@ -31,12 +34,14 @@ class NativeWriter(PlacedWriter):
     def __init__(self, tape: AnyTape, recorded: AnyTape, any_order: bool = False, calls_out: bool = False) -> None:
         super().__init__(tape, sites=True)
         self.recorded = recorded
-        self.display_calls = set(display_calls(tape.result.op))
+        self.late = late_calls(tape)
         self.argument_guards = [op for op in self.ops if self.is_argument_guard(op)]
-        read = {v.op for op in self.ops if op not in self.display_calls for v in op.references()}
-        others = {*(self.display_calls - read), *self.argument_guards}
+        read = {v.op for op in self.ops if op not in self.late for v in op.references()}
+        others = {*(self.late - read), *self.argument_guards}
         needed = [op for op in self.ops if op.id in self.needed and op not in others]
-        self.program = TapeProgram(tape, needed, read_by_result(tape), any_order, calls_out)
+        shown = {tape.result.op, *[v.op for op in self.late for v in op.references()]} - self.late
+        self.results = [op for op in self.ops if isinstance(op, Call) and op in shown]
+        self.program = TapeProgram(tape, needed, self.results, any_order, calls_out)
         self.tested |= self.program.guarded
 
     def recorded_ints(self) -> list[np.ndarray]:
@@ -83,7 +88,7 @@ class NativeWriter(PlacedWriter):
         self.lines += [*begin, f"{'    ' * bool(begin)}{call}", *end, f"if {failed}: {fallback}"]
         self.lines += self.conversions
         for op in self.ops:
-            if not isinstance(op, (Input, Call)) or op in self.display_calls:
+            if not isinstance(op, (Input, Call)) or op in self.late:
                 self.write(op)
         self.statement(None, lambda: f"return {self.arg(self.tape.result).text}")
 
@@ -144,14 +149,31 @@ class NativeWriter(PlacedWriter):
         return name if op.val.ndim == 1 else f"{name}.reshape(-1)"
 
 
+def late_calls(tape: AnyTape) -> set[Op]:
+    """Return the calls that NumPy makes of results of native code: they build the result, and the views in it."""
+    late, todo = {*display_calls(tape.result.op)}, read_by_result(tape)
+    arrays = [op for op in tape if isinstance(op.val, np.ndarray) and (not isinstance(op, Call) or op in todo)]
+    while todo:
+        op = todo.pop()
+        shown = [v.op for v in op.references() if _share_memory(op, v.op)]
+        is_view = bool(shown) and only_computes(op.fn) and not (op.guard or is_new_memory(op))
+        if is_view and (not op.val.flags.forc or any([_share_memory(op, x) for x in arrays if x is not op])):
+            late.add(op)
+            arrays += [x for x in shown if x is not None]
+            todo += [v.op for v in op.references() if isinstance(v.op, Call)]
+    return late
+
+
+def _share_memory(a: Any, b: Any) -> bool:
+    """Whether two ops have arrays that shared memory when they were recorded."""
+    return isinstance(a.val, np.ndarray) and isinstance(b.val, np.ndarray) and np.may_share_memory(a.val, b.val)
+
+
 def check_separate_results(given: Iterable[Op], results: Iterable[Op]) -> None:
     """Refuse results that share memory with each other or with arguments: native code allocates each separately."""
-    memory = [op.val for op in given if isinstance(op.val, np.ndarray)]
-    for op in results:
-        if isinstance(op.val, np.ndarray):
-            if any([np.may_share_memory(op.val, other) for other in memory]):
-                raise UnsupportedOp("results that share memory")
-            memory.append(op.val)
+    for a, b in itertools.combinations([*results, *given], 2):
+        if _share_memory(a, b) and isinstance(a, Call):
+            raise UnsupportedOp("results that share memory")
 
 
 def arrays_of(op: Op) -> Iterator[np.ndarray]:
