@@ -31,6 +31,7 @@ from wengert.compiling.native.values import (
 )
 from wengert.compiling.numpy_source import compile_numpy
 from wengert.compiling.ops import BOOL_KIND, FLOAT_KIND, info, is_item_store
+from wengert.compiling.placement import Buffer, Pool
 from wengert.errors import StaleTapeError
 from wengert.tape.loops import Loop, calls_in
 from wengert.tape.needed import only_computes
@@ -87,6 +88,23 @@ class Callout:
                 target[...] = x
 
         return call
+
+    def pool(self) -> Pool:
+        """Return a pool of memory for runs, each with the function that native code calls."""
+        return _CalloutPool(self)
+
+
+class _CalloutPool(Pool):
+    """Sets of a bound function, and the memory of its operands and results."""
+
+    def __init__(self, callout: Callout) -> None:
+        super().__init__([Buffer((size,), np.dtype(float)) for size in callout.sizes])
+        self.callout = callout
+
+    def take(self) -> list[Any]:
+        """Return a set that no other run uses."""
+        taken = super().take()
+        return taken if len(taken) > len(self.buffers) else [self.callout.bound(*taken), *taken]
 
 
 def _dtype(x: Any) -> np.dtype[Any]:

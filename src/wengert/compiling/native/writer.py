@@ -80,12 +80,13 @@ class NativeWriter(PlacedWriter):
                 arrays.append(self.allocate_result(op))
         failed = self.name("failed")
         begin, end, space = self.workspace() if self.program.size else ([], [], [])
-        for callout in self.program.callouts:
-            space += self.shared_memory(callout)
+        shared = [self.shared_memory(callout) for callout in self.program.callouts]
+        space += [name for names, _, _ in shared for name in names]
         call = f"{', '.join([failed, *numbers])}{',' * (not numbers)} = {native}({', '.join([*args, *arrays, *space])})"
         if self.program.callouts:
             begin, end = [*begin, *["try:"] * (not begin)], [f"except Exception: {fallback}", *end]
-        self.lines += [*begin, f"{'    ' * bool(begin)}{call}", *end, f"if {failed}: {fallback}"]
+        calls = [*[take for _, take, _ in shared], call, *[give for _, _, give in shared]]
+        self.lines += [*begin, *[f"{'    ' * bool(begin)}{line}" for line in calls], *end, f"if {failed}: {fallback}"]
         self.lines += self.conversions
         for op in self.ops:
             if not isinstance(op, (Input, Call)) or op in self.late:
@@ -109,14 +110,15 @@ class NativeWriter(PlacedWriter):
         self.pool = self.outside.constants[pool] = Pool([Buffer((self.program.size,), np.dtype(float))])
         return [f"{taken} = {pool}.take()", "try:"], ["finally:", f"    {pool}.give({taken})"], [f"{taken}[0]"]
 
-    def shared_memory(self, callout: Callout) -> list[str]:
-        """Write the lines that make the memory of a callout; return the arguments of native code for it."""
-        bound, *memory = map(self.name, callout.names)
-        self.outside.constants[f"{bound}_of"] = callout.bound
-        empty = self.outside.numpy("empty")
-        self.lines += [f"{name} = {empty}({size})" for name, size in zip(memory, callout.sizes, strict=True)]
-        self.lines.append(f"{bound} = {bound}_of({', '.join(memory)})")
-        return [bound, *memory]
+    def shared_memory(self, callout: Callout) -> tuple[tuple[str, ...], str, str]:
+        """Return the arguments of native code for a callout, and the lines that take them from a pool and return them.
+
+        An exception keeps them from the pool.
+        """
+        names = tuple(map(self.name, callout.names))
+        taken, pool = self.name("shared"), self.name("calls")
+        self.outside.constants[pool] = callout.pool()
+        return names, f"{', '.join(names)} = {taken} = {pool}.take()", f"{pool}.give({taken})"
 
     def argument(self, source: Any, x: FlatMemory | Scalar) -> str:
         """Return the source of an argument of the native code."""
