@@ -117,8 +117,9 @@ class BlockLevel:
     def copy_if_overlapping(self, x: Any, view: View) -> Any:
         """Return an operand, copied if it shows other elements of the memory that is written."""
         shown = x.view if isinstance(x, ComputedArray) else x
-        overlaps = isinstance(shown, View) and shown.memory is view.memory
-        if overlaps and not shown.broadcast(view.shape).has_same_elements(view):
+        if not isinstance(shown, View) or shown.memory is not view.memory:
+            return x
+        if not shown.broadcast(view.shape).has_same_elements(view):
             return self.let("{0}", [x], x.shape, x.kind)
         return x
 

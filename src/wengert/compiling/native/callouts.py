@@ -174,7 +174,8 @@ def _is_pure(op: Call) -> bool:
     if isinstance(op.fn, Loop):
         return all([_is_pure(each) for each in op.fn.body if isinstance(each, Call)])
     calls_back = any([callable(x) and not isinstance(x, type) for x in op.args])  # a type may be a dtype
-    return (only_computes(op.fn) or _is_of_numerics(op.fn)) and not calls_back
+    is_own_test = _is_branch(op) and (getattr(op.fn, "__module__", None) or "").startswith("wengert.")
+    return (only_computes(op.fn) or is_own_test or _is_of_numerics(op.fn)) and not calls_back
 
 
 def _function_of(op: Call) -> Callable[..., Any]:
@@ -192,7 +193,7 @@ def _function_of(op: Call) -> Callable[..., Any]:
 
 def _is_branch(op: Call) -> bool:
     """Whether a call is a guard, of which native code reads no result: a function in Python compares the outcome."""
-    return op.guard and isinstance(op.val, (int, str, np.integer)) and type(op.val) is not bool
+    return op.guard and isinstance(op.val, (int, str, bytes, np.integer)) and type(op.val) is not bool
 
 
 def _only_as_recorded(fn: Callable[..., Any], outcome: Any) -> Callable[..., Any]:

@@ -121,7 +121,7 @@ def gather_view(body: Any, view: View, key: Any) -> View:
     return replace(whole, strides=strides, shape=full, places=tuple(zip(places, steps, strict=True)))
 
 
-def _index_array(body: Any, part: Any, n: int) -> View:
+def _index_array(body: Any, part: Any, n: Any) -> View:
     """Return indices along an axis of n elements, made non-negative; those that are computed are checked."""
     if isinstance(part, list):
         part = KnownInts(np.array(part))
