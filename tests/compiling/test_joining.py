@@ -1,5 +1,6 @@
 """Traces of a function that took different branches in its loops are joined, so that one entry makes all calls."""
 
+import math
 import types
 
 import numpy as np
@@ -390,3 +391,22 @@ def test_a_path_on_which_the_result_depends_on_another_argument():
         _, (x_bar, p_bar) = compiled(x, p)
         np.testing.assert_allclose(x_bar, wg.ngradient(lambda x, p=p: f(x, p), x)[0], atol=1e-7)
         np.testing.assert_allclose(p_bar, wg.ngradient(lambda p, x=x: f(x, p), p)[0], atol=1e-7)
+
+
+@pytest.mark.filterwarnings("ignore::wengert.NoPathWarning")
+def test_a_path_on_which_the_result_depends_on_no_argument():
+    def f(p, events):
+        sums, a = dict.fromkeys(range(3), 0.0), p[1]
+        for i, (t, k) in enumerate(events):
+            a = 0.3 + 0.02 * t
+            if p[1] > p[0]:
+                sums[k] = math.sin(p[1]) + 0.2 * sums[i % 3]
+        return a + 0.1 * sum(sums.values())
+
+    compiled, rng = wg.compile(wg.value_and_grad(f), strict=True, native=False), np.random.default_rng(0)
+    for k in range(6):
+        p = np.array([0.0, 1.0] if k % 2 else [1.0, 0.5])
+        events = [*zip(rng.random(15).tolist(), rng.integers(3, size=15).tolist(), strict=True)]
+        value, p_bar = compiled(p, events)
+        assert value == f(p, events)
+        np.testing.assert_allclose(p_bar, ngradient(lambda p, e=events: f(p, e), p)[0], atol=1e-7)

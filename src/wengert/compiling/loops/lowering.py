@@ -113,9 +113,10 @@ class _Forward:
         new = TapeRewriter(tape, Tape())
         made, table = new.new, new.table
         table.update({op: made.push(Input(op.val)) for op in self.inputs})
-        for v in [v for op in self.ops for v in op.references()]:
-            if v.op not in table and v.op not in self.ops:
-                self._push_other(new, v.op)
+        read = [v.op for op in self.ops for v in op.references()]
+        for op in [*read, *self.outputs]:  # on some paths an output depends on no input
+            if op not in table and op not in self.ops:
+                self._push_other(new, op)
         for op in self.ops:
             new.push(op)
             table[op].op.note = None
