@@ -36,7 +36,10 @@ class NativeWriter(PlacedWriter):
         self.recorded = recorded
         self.late = late_calls(tape)
         self.argument_guards = [op for op in self.ops if self.is_argument_guard(op)]
-        read = {v.op for op in self.ops if op not in self.late for v in op.references()}
+        read = set[Op]()
+        for op in reversed(self.ops):
+            if op not in self.late or op in read:
+                read.update([v.op for v in op.references()])  # type: ignore[misc]
         others = {*(self.late - read), *self.argument_guards}
         needed = [op for op in self.ops if op.id in self.needed and op not in others]
         shown = {tape.result.op, *[v.op for op in self.late for v in op.references()]} - self.late
