@@ -189,11 +189,13 @@ def _walk_carefully(
 
 
 def _walk_stretch(recording: Recording, here: Level, cotangents: Cotangents, end: int) -> None:
-    """Walk back over the entries of a checkpoint's second run."""
+    """Walk back over the entries of a checkpoint's second run, which all depend on the only level's inputs."""
+    live, cotangents.live = cotangents.live, None
     if not cotangents.checks_nans:
         _walk_quickly(recording, here, cotangents, end, 0, math.inf, True)
     else:
         _walk_carefully(recording, here, cotangents, end, 0, True)
+    cotangents.live = live
 
 
 def _walk_stepwise(recording: Recording, here: Level, cotangents: strategies.Passing, end: int, depth: int) -> None:
