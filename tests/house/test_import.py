@@ -108,6 +108,11 @@ assert wg.vmap(lambda x: wg.stop_gradient(x) * 2.0)(np.array([1.0])) == [2.0]
     loaded(program)
 
 
+def test_a_name_that_is_assigned_in_a_module_not_yet_loaded_stays() -> None:
+    program = "import wengert.reverse\nlate = wengert.reverse.checkpoint\nlate.added = 1\nassert late.checkpoint"
+    loaded(f"{program}\nassert late.added == sys.modules['wengert.reverse.checkpoint'].added == 1")
+
+
 @pytest.mark.parametrize("package", ["wengert", "wengert_rules", "wengert.extend"])
 def test_a_build_without_the_global_lock_is_refused_with_what_to_do(package: str) -> None:
     assert package in loaded(f"sys._is_gil_enabled = lambda: True\nimport {package}")

@@ -15,7 +15,7 @@ from wengert.values.garbage import collections_paused
 
 
 class LateModule:
-    """A stand-in for a module: at the first read of a name it imports the module, and shares its namespace.
+    """A stand-in for a module: at the first read or assignment of a name it imports the module and shares its names.
 
     `apart` makes a context in which nothing is recorded; `recording` assigns it.
     """
@@ -23,13 +23,19 @@ class LateModule:
     apart: Callable[[], Any] = nullcontext
 
     def __init__(self, name: str) -> None:
-        self.__name__ = name
+        self.__dict__["__name__"] = name
 
     def __getattr__(self, name: str) -> Any:
+        return getattr(self._imported(), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._imported(), name, value)
+
+    def _imported(self) -> Any:
         with LateModule.apart(), collections_paused():
             module = import_module(self.__name__)
-        self.__dict__ = vars(module)
-        return getattr(module, name)
+        object.__setattr__(self, "__dict__", vars(module))
+        return module
 
 
 def imported_late(package: str, names: str) -> Callable[[str], LateModule]:
