@@ -9,6 +9,7 @@ import pytest
 import wengert as wg
 from wengert.api.differences import ngradient
 from wengert.compiling import reproducing
+from wengert.compiling.loops import straight_code
 
 
 @pytest.fixture
@@ -219,6 +220,27 @@ def test_large_values_are_not_kept_for_later_traces(monkeypatch, rng):
         x = 2.0 * rng.normal(size=9)
         np.testing.assert_allclose(gradient(x), ngradient(stores, x)[0], rtol=1e-5, atol=1e-6)
     assert not any(entry.history for entries in gradient._entries.values() for entry in entries)
+
+
+@pytest.mark.parametrize(("most", "traces"), [(10, 2), (100, 1)])
+def test_long_paths_that_share_little_code_do_not_join(most, traces, monkeypatch, rng):
+    """Each more of them would take longer to compile, and hardly a call would be one of theirs."""
+
+    def chosen(x):
+        values = []
+        for k in range(len(x)):
+            if x[k] > 0.0:
+                values.append(x[k] ** 2)
+        return sum(values)
+
+    monkeypatch.setattr(straight_code, "MOST_STEPS_APART", most)
+    monkeypatch.setattr(straight_code, "FEW", 1)
+    g = wg.compile(wg.grad(chosen), native=False)
+    for left_out in ([0, 1, 6], [0, 2, 6]):
+        x = rng.random(8) + 0.1
+        x[left_out] = -1.0
+        np.testing.assert_array_equal(g(x), np.where(x > 0.0, 2 * x, 0.0))
+    assert f"{traces} trace" in g.explain().splitlines()[0]
 
 
 def test_a_write_that_an_earlier_trace_saw_is_not_lost():

@@ -36,8 +36,8 @@ from wengert.tape.ops import Call, Constant, Op, Variable
 from wengert.values.functional import as_index
 from wengert.values.specs import FLOATS
 
-MOST_STEPS = 10_000
-"""The largest number of calls on all paths together."""
+MOST_STEPS, MOST_STEPS_APART, FEW = 10_000, 500, 4
+"""The largest number of calls on all paths together, and of calls if more than FEW paths share less than two fifths."""
 
 
 class Output(Link):
@@ -146,11 +146,12 @@ _RAISING = ("divide", "floor_divide", "remainder", "divmod", "power")
 class StraightCode:
     """The code of a branch tree of straight code: its ops in order, and the `results` among them."""
 
-    def __init__(self, one: WhileLoop) -> None:
+    def __init__(self, one: WhileLoop, paths: int, steps: int) -> None:
         self.one = one
         self.steps = {StepValue(step.at): step for fork in forks_of(one.tree) for step in fork.steps}
         self.joining = {link: fork for fork in forks_of(one.tree) for link in fork.joined}
-        if len(self.steps) > MOST_STEPS:
+        is_apart = paths > FEW and len(self.steps) > 0.6 * steps
+        if len(self.steps) > (MOST_STEPS_APART if is_apart else MOST_STEPS):
             raise UnsupportedTreeError("too many paths")
         self.counters: dict[Link, int] = {}
         self.begun: dict[Any, Any] = {}
@@ -187,7 +188,7 @@ def join_paths(ops: list[Op], result: Any, constants: Collection[Any]) -> tuple[
     while len(spans) > 1 and code is None:
         try:
             one = StraightTree(ops, spans, constants).joined_paths()
-            code = StraightCode(one)
+            code = StraightCode(one, len(spans), sum([b - a for a, b in spans]))
         except Irregular as error:
             odd = {row.run for row in error.rows} - {len(spans) - 1} or {0}
             spans = [span for k, span in enumerate(spans) if k not in odd]
