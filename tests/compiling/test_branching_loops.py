@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.api.differences import ngradient
 from wengert.compiling import ops
 from wengert.compiling.loops import lowering
+from wengert.tape.loops import Loop, with_bodies
+from wengert.tape.ops import Call
 from wengert.values import functional
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "fuzz"))
@@ -860,3 +863,50 @@ def test_runs_of_no_or_one_iteration_are_runs_of_the_loop(ranges):
         p = np.random.default_rng(seed).uniform(least, most, 10)
         assert_same_gradient(compiled, halved, p, 1e-12, 1e-12, 1e-12)
     assert [len(entries) for entries in compiled._entries.values()] == [1]
+
+
+def of_three_levels(p):
+    total = 0.0
+    for k in range(6):
+        y = p[0] + 0.1 * k
+        if k % 2 == 0 or p[2] > 0.9:
+            while y < 3.0:
+                z = p[1]
+                while z < y:
+                    z = z * 1.4 + 0.1 * p[2]
+                y = y + 0.2 * z
+        else:
+            while y > 0.3:
+                y = y * 0.7 - 0.01 * p[1]
+        total = total + y * y
+    return total
+
+
+def of_vectors(p):
+    total, v = 0.0, np.array([1.0, 0.5]) * p[0]
+    for _ in range(4):
+        w = v
+        while np.sum(w * w) > 0.01:
+            w = 0.3 * w + 0.01 * np.sin(w) * p[1]
+            total = total + w[0] * p[2]
+        v = v + np.cos(w)
+    return total + np.sum(v)
+
+
+@pytest.mark.parametrize("f", [of_three_levels, of_vectors, newton_in_each])
+def test_the_outer_loop_holds_the_rows_of_inner_ones(f):
+    """An array for each run of an inner loop would have to be as long as the longest run, and be copied whole."""
+    compiled = wg.compile(wg.value_and_grad(f), native=False)
+    runs = [compiled]
+    for scale in (1.0, 0.8, 1.2):
+        p = scale * np.array([1.0, 0.9, 0.7])
+        expected = wg.value_and_grad(f)(p)
+        np.testing.assert_allclose(expected[1], ngradient(f, p)[0], rtol=1e-8)
+        for run in runs:
+            np.testing.assert_allclose(np.hstack(run(p)), np.hstack(expected), rtol=1e-12)
+        runs[1:] = [native_code(compiled)]
+    [[entry]] = compiled._entries.values()
+    loops = [op.fn for op in with_bodies(entry.tape) if isinstance(op, Call) and type(op.fn) is Loop]
+    inner = [op for loop in loops for op in with_bodies(loop.body) if isinstance(op, Call)]
+    assert loops
+    assert not [op for op in inner if op.fn in (np.zeros, np.empty) and op.val.size > 10]

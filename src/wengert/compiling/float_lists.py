@@ -23,7 +23,7 @@ def keep_arrays_in_lists(tape: Any) -> bool:
     """Replace arrays by lists where possible, in place, on a tape and in its loops; return whether there are any."""
     users, found = _readers_on(tape), False
     for op in list(tape):
-        if isinstance(op, Call) and op.fn is np.zeros and op.val.ndim == 1 and op.val.dtype == np.float64:
+        if isinstance(op, Call) and op.fn in (np.zeros, np.empty) and op.val.ndim == 1 and op.val.dtype == np.float64:
             readers: list[Call] = []
             try:
                 _follow_array(op, users, None, readers)

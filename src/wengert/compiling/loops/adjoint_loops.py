@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.loops.adjoint_code import CotangentTable, Environment, Get, UnsupportedLoopError, renewed
-from wengert.compiling.loops.body_code import BodyCode, closed_tape, is_stacked, row_call, rows_like, zero_rows
+from wengert.compiling.loops.body_code import BodyCode, closed_tape, is_stacked, new_rows, row_call, rows_like
 from wengert.compiling.ops import info
 from wengert.tape.folding import is_pure
 from wengert.tape.loops import Loop
@@ -24,11 +24,39 @@ LEAST_ROWS, LARGE_ROW = 256, 1 << 16
 """The least number of iterations without a limit of which residuals are kept, unless a row has more bytes than this."""
 
 
+class HeldRows:
+    """The rows that an inner loop stores, in an array that the loop around it carries.
+
+    `rows` is the input for that array, `after` the array after the inner loop, and `part` that after the outer loop. If
+    the outer loop is itself in a loop, `outer` are these rows there.
+    """
+
+    after: Variable
+    part: Variable
+
+    def __init__(self, rows: Any, outer: HeldRows | None) -> None:
+        self.rows: Any = Input(rows if outer is None else outer.rows.val)
+        self.outer = outer
+
+    def begin(self, code: BodyCode) -> Variable:
+        """Return the array with which the outer loop begins."""
+        return code.push(new_rows(self.rows.val, np.empty)) if self.outer is None else Variable(self.outer.rows)
+
+    def end(self, part: Variable) -> None:
+        """Note the array that the outer loop returns."""
+        self.part = part
+        if self.outer is not None:
+            self.outer.after = part
+
+
 class LoopCall:
     """A call of a loop, as a forward loop and a backward one.
 
     All results count as loop-carried in both: those of which the last iteration is read begin with zeros. A branch
     returns its residuals as they are, without rows. A loop that ends by a flag counts its iterations.
+
+    A loop that ends by a flag or a number may store few of the rows that there are. If it is in another loop, which is
+    its `holder`, that carries one array with the rows of all calls: rows of rows would be copied with the empty ones.
     """
 
     def __init__(self, op: Call, around: Any) -> None:
@@ -48,41 +76,92 @@ class LoopCall:
         read = [a.op for a in self.given if isinstance(a, Variable) and type(value_of(a)) in (tuple, list)]
         if not around.dependent.isdisjoint(read):
             raise UnsupportedLoopError("a loop reads items of a tuple or a list")
-        self.region = type(around)(ops, [self.inputs[k] for k in active], loop.results, around.traces)
+        is_outside = around.loop is None or (around.loop.loop.is_branch and around.loop.holder is None)
+        self.holder: LoopCall | None = None if is_outside else around.loop
+        self.held: list[HeldRows] = []
+        self.firsts: dict[int, Input] = {}
+        self.region = type(around)(ops, [self.inputs[k] for k in active], loop.results, around.traces, self)
+
+    @property
+    def times(self) -> int:
+        """How many times the body holds the rows of an inner loop."""
+        return 1 if self.loop.is_branch else self.count
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the loop around this one holds its rows."""
+        return self.holder is not None and self.loop.ending != "count" and not self.loop.is_branch
+
+    def first_row(self, n: int) -> Input:
+        """Return the number of the first row in the body for an inner loop, of which each iteration holds n rows."""
+        if n not in self.firsts:
+            self.firsts[n] = Input(value_of(self.outer_row(self.times * n)) + (self.times - 1) * n)
+        return self.firsts[n]
+
+    def outer_row(self, n: int) -> Any:
+        """Return the number of the first row of n that the loop around this one holds for a call."""
+        return 0 if self.holder is None else Variable(self.holder.first_row(n))
+
+    def hold(self, rows: Any) -> HeldRows:
+        """Hold these rows for an inner loop, for each iteration."""
+        whole = np.zeros((self.times * len(rows), *rows.shape[1:]), rows.dtype)
+        whole[len(whole) - len(rows) :] = rows
+        self.held.append(HeldRows(whole, None if self.holder is None else self.holder.hold(whole)))
+        return self.held[-1]
 
     def run_forward(self, code: BodyCode, new: Environment) -> None:
         """Build both loops, and write the call of the forward one."""
         loop, body = self.loop, BodyCode()
         counters, values = [[Input(x.val) for x in some] for some in (self.counters, self.inputs)]
-        index = Input(self.count - 1)
         inner: Environment = dict(zip([*self.counters, *self.inputs], map(Variable, [*counters, *values]), strict=True))
         self.region.run_forward(body, inner)
         results = [renewed(v, inner) for v in loop.results]
+        args = renewed(self.op.args, new)
+        firsts, given, self.steps = args[: len(counters)], args[len(counters) :], loop.steps
+        inner_rows, rows = [*self.firsts.values()], [self.outer_row(self.times * n) for n in self.firsts]
+        if loop.is_branch:
+            values, given = [*values, *inner_rows], [*given, *rows]
+        else:
+            first = self.outer_row(self.count) if self.is_held else 0
+            row = Input(value_of(first) + self.count - 1)
+            counters, firsts = [*counters, *inner_rows, row], [*firsts, *rows, first]
+            self.steps = (*loop.steps, *self.firsts, 1)
+        self.args = [*firsts, *given]
         self.backward = back = _BackwardLoop(self, counters, values, body)
         last = [Input(value_of(v)) for v in results[self.carried :]]
-        stacks = [Input(x.val) for x in back.stacks]
-        self.args = renewed(self.op.args, new)
-        firsts, given = self.args[: len(counters)], self.args[len(counters) :]
         begun = [code.zero(x.val) if is_inexact(x.val) else x.val for x in last]
         if loop.ending == "flag":
             last.append(Input(float(self.count - 1)))
             begun.append(0.0)
-            results.append(body.call(float, body.call(operator.add, Variable(index), 1)))
+            results.append(body.call(operator.add, Variable(last[-1]), 1.0))
+        outer = [self.holder.hold(x.val) for x in back.stacks] if self.holder and self.is_held else []
+        for x, held in zip(back.stacks, outer, strict=False):
+            x.val = held.rows.val
+        own = [Input(x.val) for x in back.stacks]
+        stacks = [*own, *[held.rows for held in self.held]]
         if loop.is_branch:
             results += back.rows
-            begun += [code.zero(x.val) for x in stacks]
+            begun += [code.zero(x.val) for x in own]
         else:
             results += [
-                body.push(Call(functional.setitem, [Variable(stack), Variable(index), row], val=stack.val))
-                for stack, row in zip(stacks, back.rows, strict=True)
+                body.push(Call(functional.setitem, [Variable(stack), Variable(row), value], val=stack.val))
+                for stack, value in zip(own, back.rows, strict=True)
             ]
-            begun += [code.push(zero_rows(x.val)) for x in stacks]
-        indices, steps = ([], ()) if loop.is_branch else ([index], (*loop.steps, 1))
-        order = [*counters, *indices, *values[: self.carried], *last, *stacks, *values[self.carried :]]
-        made = Loop(closed_tape(order, body, results), self.count, steps, len(results), loop.ending, loop.descending)
-        args = [*firsts, *[0] * len(indices), *given[: self.carried], *begun, *given[self.carried :]]
+            make = np.zeros if loop.ending == "count" else np.empty
+            begun += [Variable(held.rows) for held in outer] or [code.push(new_rows(x.val, make)) for x in own]
+        results += [held.after for held in self.held]
+        begun += [held.begin(code) for held in self.held]
+        order = [*counters, *values[: self.carried], *last, *stacks, *values[self.carried :]]
+        tape = closed_tape(order, body, results)
+        made = Loop(tape, self.count, self.steps, len(results), loop.ending, loop.descending)
+        args = [*firsts, *given[: self.carried], *begun, *given[self.carried :]]
         call = new[self.op] = code.push(Call(made, args, val=tuple(map(value_of, results)), site=self.op.site))
-        self.stacked = code.parts_of(call, [x.val for x in stacks], len(results) - len(stacks))
+        parts = code.parts_of(call, [x.val for x in stacks], len(results) - len(stacks))
+        self.stacked = parts[: len(own)]
+        for held, part in zip(outer, parts, strict=False):
+            held.after = part
+        for held, part in zip(self.held, parts[len(own) :], strict=True):
+            held.end(part)
         if loop.ending == "flag":
             self.number = code.parts_of(call, [float(self.count)], len(results) - len(stacks) - 1)[0]
             if loop.count is None:  # the rows are as many as now
@@ -123,11 +202,11 @@ class LoopCall:
             known = cotangents.take(self.given[k].op) if self.around.is_active(self.given[k]) else None
             sums.append(code.zero(x.val) if known is None else known)
         is_counted = loop.ending == "count"
-        firsts = [self.last(code, k, get) if is_counted else get(self.args[k]) for k in range(len(self.counters))]
-        index = [] if loop.is_branch else [self.count - 1 if is_counted else 0]
+        firsts = [self.last(code, k, get) if is_counted else get(self.args[k]) for k in range(len(self.steps))]
         number = [] if is_counted else [get(self.number)]
         outer = [get(self.args[len(firsts) + k]) for k in back.outer]
-        args = [*firsts, *index, *seeds, *sums, *number, *outer, *map(get, self.stacked)]
+        stacked = [get(v) for v in (*self.stacked, *[held.part for held in back.held])]
+        args = [*firsts, *seeds, *sums, *number, *outer, *stacked]
         values = tuple(map(value_of, back.results))
         if [Variable(x) for x in (*back.seeds.values(), *back.sums.values())] == back.results:
             parts: Sequence[Any] = [*seeds, *sums]  # nothing in it has a cotangent
@@ -141,7 +220,7 @@ class LoopCall:
 
     def last(self, code: BodyCode, k: int, get: Get) -> Any:
         """Return the value of counter k in the last iteration."""
-        first, more = get(self.args[k]), (self.loop.count - 1) * self.loop.steps[k]
+        first, more = get(self.args[k]), (self.loop.count - 1) * self.steps[k]
         return first + more if type(first) is int else code.call(operator.add, first, more)
 
 
@@ -157,7 +236,7 @@ class _BackwardLoop:
         loop, region = call.loop, call.region
         self.is_branch, self.count, self.carried = loop.is_branch, call.count, call.carried
         self.counters = {op: Input(op.val) for op in counters}
-        self.index = Input(0)
+        self.held_after = {held.after.op: held for held in call.held}
         self.places: dict[Any, int] = {op: k for k, op in enumerate(values)}
         self.copied = self.ops_to_copy(counters, values[call.carried :], body)
         ends = [k for k, v in enumerate(loop.results) if region.is_active(v) or call.begins_active(k)]
@@ -169,11 +248,10 @@ class _BackwardLoop:
             self.copied |= cheap
             self.run_backward(call)
         carried = [*self.seeds.values(), *self.sums.values()]
-        indices = [] if loop.is_branch else [self.index]
         is_counted = loop.ending == "count"
         number = [] if is_counted else [Input(True if loop.is_branch else float(self.count))]
-        order = [*self.counters.values(), *indices, *carried, *number, *self.inner, *self.stacks]
-        steps = [-step if is_counted else step for step in (*loop.steps, *[1] * len(indices))]
+        order = [*self.counters.values(), *carried, *number, *self.inner, *self.stacks, *self.held.values()]
+        steps = [-step if is_counted else step for step in call.steps]
         ending, descending = "count" if is_counted else "number", not is_counted and not loop.descending
         tape = closed_tape(order, self.code, self.results)
         self.loop = Loop(tape, self.count, steps, len(self.results), ending, descending)
@@ -186,6 +264,7 @@ class _BackwardLoop:
         self.stacks: list[Input] = []
         self.outer: list[int] = []
         self.inner: list[Input] = []
+        self.held: dict[HeldRows, Input] = {}
         cotangents = CotangentTable(self.code)
         for k, seed in self.seeds.items():
             if region.is_active(loop.results[k]):
@@ -222,6 +301,10 @@ class _BackwardLoop:
         """Return a value of the forward body: passed from outside, computed again, or read from a row."""
         if op in self.counters:
             return Variable(self.counters[op])
+        if op in self.held_after:
+            held = self.held_after[op]
+            self.held[held] = Input(held.rows.val)
+            return Variable(self.held[held])
         if self.is_outer(op):
             self.outer.append(self.places[op])
             self.inner.append(Input(op.val))
@@ -237,7 +320,7 @@ class _BackwardLoop:
         rows = rows_like(self.count, op.val)
         rows[-1:] = op.val  # none, where the trace has no iteration
         self.stacks.append(Input(rows))
-        return self.code.push(row_call(Variable(self.stacks[-1]), Variable(self.index), op.val))
+        return self.code.push(row_call(Variable(self.stacks[-1]), Variable([*self.counters.values()][-1]), op.val))
 
     def ops_to_copy(self, counters: Sequence[Op], invariants: Sequence[Op], body: Sequence[Op]) -> set[Any]:
         """Find the ops to compute again: views, and those that depend on counters, invariants and constants only."""

@@ -85,9 +85,9 @@ def rows_like(count: int, value: Any) -> np.ndarray:
     return np.zeros((count, *np.shape(value)), np.asarray(value).dtype)
 
 
-def zero_rows(rows: np.ndarray) -> Call:
+def new_rows(rows: np.ndarray, make: Any = np.zeros) -> Call:
     """Return the call that makes the array in which a loop stores these rows."""
-    return Call(np.zeros, [rows.shape, rows.dtype], val=rows, note="a row for each iteration")
+    return Call(make, [rows.shape, rows.dtype], val=rows, note="a row for each iteration")
 
 
 def row_call(whole: Any, index: Any, like: Any) -> Call:

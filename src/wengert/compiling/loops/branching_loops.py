@@ -13,7 +13,7 @@ import numpy as np
 
 from wengert.compiling.guard_check import check_guards_kept
 from wengert.compiling.loops.affine_forms import AffineForm, counters_of, integer_outside
-from wengert.compiling.loops.body_code import BodyCode, closed_tape, input_like, row_call, rows_like, zero_rows
+from wengert.compiling.loops.body_code import BodyCode, closed_tape, input_like, new_rows, row_call, rows_like
 from wengert.compiling.loops.branch_code import ENDING, GOES_ON, BranchCode, UnsupportedTreeError, one_way_calls
 from wengert.compiling.loops.branch_tree import (
     ANY,
@@ -233,7 +233,7 @@ class BranchingLoop:
         if x == NUMBER:
             return self.number(code, run)
         if type(x) is Items:
-            return code.push(zero_rows(value_of(self.begun[x])))
+            return code.push(new_rows(value_of(self.begun[x])))
         if x == ENDING:
             return float(run.exhausted.ending if run.exhausted else run.endings)
         if type(x) is ExitValue:

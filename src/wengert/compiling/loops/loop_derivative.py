@@ -51,10 +51,12 @@ def constructed_derivative(whole: Any, wanted: int, seeds: Sequence[Any]) -> Tap
 
 
 class _Region:
-    """The ops of a tape, or of a loop's body, in steps that run forward, then backward."""
+    """The ops of a tape, or of the body of the call of a `loop`, in steps that run forward, then backward."""
 
-    def __init__(self, ops: Sequence[Op], active: Iterable[Op], results: Sequence[Any], traces: PullbackTraces) -> None:
-        self.traces = traces
+    def __init__(
+        self, ops: Sequence[Op], active: Iterable[Op], results: Sequence[Any], traces: PullbackTraces, loop: Any = None
+    ) -> None:
+        self.traces, self.loop = traces, loop
         self.dependent = dependents(ops, active).intersection([*active, *_useful(ops, results)])
         self.readers = Counter([v.op for v in (*references([*results]), *[v for op in ops for v in op.references()])])
         ops = _parts_first(ops)

@@ -21,7 +21,7 @@ from wengert.compiling.loops.anti_unify import (
     links_of,
     with_links,
 )
-from wengert.compiling.loops.body_code import row_call, zero_rows
+from wengert.compiling.loops.body_code import new_rows, row_call
 from wengert.compiling.loops.periodicity import static_spec
 from wengert.compiling.tape_rewriter import provenance
 from wengert.tape.loops import Loop
@@ -102,7 +102,7 @@ class _Body:
                     self.carried[key] = self.input(self.roller.value(key[1][0]), self.at(link.op, link.back - begin))
         for j in kept:
             whole = stack_rows([self.at(j, back) for back in reversed(range(self.run.count))])
-            self.kept[j] = self.input(self.roller.new.push(zero_rows(whole)), whole)
+            self.kept[j] = self.input(self.roller.new.push(new_rows(whole)), whole)
         for link in dict.fromkeys([link for link in links if type(link) is InvariantValue]):
             self.invariants[link] = self.input(self.roller.value(link.position), self.roller.ops[link.position].val)
         for link, (rows, _) in self.rows.items():
