@@ -13,7 +13,7 @@ import math
 import operator
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -121,9 +121,10 @@ def _exact(name: str, arity: int, *functions: Any, word: str | ScalarOp, **rest:
     return _elementwise(name, arity, *functions, word=word, on_floats=functions[-1], exact=True, **rest)
 
 
-def _of_math(name: str, ufunc: np.ufunc, fast: str = "") -> OpInfo:
+def _of_math(name: str, fast: str = "") -> OpInfo:
     """Return the row of a function that NumPy and `math` both have."""
-    function, operands = getattr(math, name), "{0}, {1}" if ufunc.nin == 2 else "{0}"
+    ufunc, function = getattr(np, name), getattr(math, name)
+    operands = "{0}, {1}" if ufunc.nin == 2 else "{0}"
     word = ScalarOp(f"{name}({operands})", FLOAT_KIND, _NOT_FINITE, True, fast=fast)
     return _elementwise(name, ufunc.nin, ufunc, function, word=word, on_floats=function)
 
@@ -169,24 +170,14 @@ _ELEMENTWISE = (
         "where", 3, np.where, chosen_float,
         word=ScalarOp("({1} if {0} else {2})", bools=(0,)), is_array=True, never_raises=True,
     ),
-    _of_math("hypot", np.hypot),
-    _of_math("atan2", np.arctan2),
     _elementwise("logaddexp", 2, np.logaddexp, word=ScalarOp(f"({_LOGADDEXP})", FLOAT_KIND, _NOT_FINITE, True)),
-    _of_math("exp", np.exp, fast="fast_exp({0})"),
-    _of_math("expm1", np.expm1),
-    _of_math("log", np.log, fast="fast_log({0})"),
-    _of_math("log1p", np.log1p),
-    _of_math("log2", np.log2),
-    _of_math("log10", np.log10),
-    _of_math("sin", np.sin),
-    _of_math("cos", np.cos),
-    _of_math("tan", np.tan),
-    _of_math("asin", np.arcsin),
-    _of_math("acos", np.arccos),
-    _of_math("atan", np.arctan),
-    _of_math("sinh", np.sinh),
-    _of_math("cosh", np.cosh),
-    _of_math("tanh", np.tanh, fast="fast_tanh({0})"),
+    _of_math("exp", "fast_exp({0})"),
+    _of_math("log", "fast_log({0})"),
+    _of_math("tanh", "fast_tanh({0})"),
+    *map(_of_math, (
+        "expm1", "log1p", "log2", "log10", "hypot", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh",
+        "cosh", "asinh", "acosh", "atanh",
+    )),
     _elementwise("erf", 1, math.erf, word=ScalarOp("erf({0})", FLOAT_KIND, _NOT_FINITE, True), on_floats=math.erf),
     _comparison("less", "<", operator.lt, np.less),
     _comparison("less_equal", "<=", operator.le, np.less_equal),
@@ -202,9 +193,6 @@ _ELEMENTWISE = (
     _elementwise("isfinite", 1, np.isfinite, math.isfinite, word=ScalarOp("{0} - {0} == 0.0", BOOL_KIND)),
     _elementwise("isnan", 1, np.isnan, math.isnan, word=ScalarOp("{0} != {0}", BOOL_KIND)),
     _elementwise("isinf", 1, np.isinf, math.isinf, word=ScalarOp("abs({0}) == inf", BOOL_KIND)),
-    _of_math("asinh", np.arcsinh),
-    _of_math("acosh", np.arccosh),
-    _of_math("atanh", np.arctanh),
     _elementwise("exp2", 1, np.exp2, word=ScalarOp("pow(2.0, {0})", FLOAT_KIND, _NOT_FINITE, True)),
     _elementwise("cbrt", 1, np.cbrt, word=ScalarOp("np.cbrt({0})", slow=True)),
     _elementwise("deg2rad", 1, np.deg2rad, np.radians, word=f"({{0}} * {math.pi / 180.0!r})"),
@@ -314,34 +302,32 @@ def _second(_: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     return shape
 
 
+def _named(owners: Sequence[Any], *names: str, **rest: Any) -> list[OpInfo]:
+    """Return the rows of operations by whose names these modules and classes have the functions."""
+    return [OpInfo(name, tuple([getattr(owner, name) for owner in owners]), **rest) for name in names]
+
+
 _OF_ARRAYS = (
-    OpInfo("sum", (np.sum, np.ndarray.sum), never_raises=True),
+    *_named((np, np.ndarray), "sum", "mean", "var", "std", "max", "min", "diagonal", never_raises=True),
+    *_named(
+        (np, np.ndarray), "prod", "dot", "argsort", "argmax", "argmin", "searchsorted", "nonzero", "repeat", "take",
+    ),
+    *_named((np, np.ndarray), "squeeze", "swapaxes", cost=0),
+    *_named((np,), "ones", "concatenate", "stack", never_raises=True),
+    *_named((np,), "zeros_like", "ones_like", "empty_like", "full_like", in_any_order=True),
+    *_named((np,), "sort", "flatnonzero", "tril", "triu", "empty", "roll", "flip", "take_along_axis", "real", "imag"),
+    *_named((np.fft,), "fft", "ifft", "rfft", "irfft"),
+    *_named(
+        (np.linalg,), "inv", "solve", "cholesky", "slogdet", "det", "norm", "qr", "svd", "lstsq", "eig", "eigvals",
+        "eigh", "eigvalsh",
+    ),
+    *_named((functional,), "setitem", "additem", "whole", "as_index", "getfield"),
     OpInfo("add_reduce", (ADD_REDUCE,), shape=_sum_shape, allocates=True, takes_out=True, never_raises=True),
-    OpInfo("mean", (np.mean, np.ndarray.mean), never_raises=True),
-    OpInfo("var", (np.var, np.ndarray.var), never_raises=True),
-    OpInfo("std", (np.std, np.ndarray.std), never_raises=True),
-    OpInfo("max", (np.max, np.ndarray.max), never_raises=True),
-    OpInfo("min", (np.min, np.ndarray.min), never_raises=True),
     OpInfo("total", (sum,)),
     OpInfo("cumsum", (np.cumsum, np.ndarray.cumsum, np.add.accumulate)),
     OpInfo("cumprod", (np.cumprod, np.ndarray.cumprod, np.multiply.accumulate)),
     OpInfo("running_max", (np.maximum.accumulate,)),
     OpInfo("running_min", (np.minimum.accumulate,)),
-    OpInfo("sort", (np.sort,)),
-    *[
-        OpInfo(name, (getattr(np, name), getattr(np.ndarray, name)))
-        for name in ("prod", "argsort", "argmax", "argmin", "searchsorted", "nonzero", "repeat")
-    ],
-    OpInfo("flatnonzero", (np.flatnonzero,)),
-    *[
-        OpInfo(name, (getattr(np.linalg, name),))
-        for name in (
-            "inv", "solve", "cholesky", "slogdet", "det", "norm", "qr", "svd", "lstsq", "eig", "eigvals", "eigh",
-            "eigvalsh",
-        )
-    ],
-    OpInfo("tril", (np.tril,)),
-    OpInfo("triu", (np.triu,)),
     OpInfo("vdot", (np.vdot,), shape=lambda a, b: (), allocates=True, never_raises=True),
     OpInfo(
         "einsum", (np.einsum,),
@@ -351,51 +337,29 @@ _OF_ARRAYS = (
     OpInfo("outer", (np.outer,), shape=lambda m, n: (math.prod(m), math.prod(n)), never_raises=True),
     OpInfo("trace", (np.trace, np.ndarray.trace), shape=lambda shape: (), never_raises=True),
     OpInfo("diag", (np.diag,), shape=_diag_shape, never_raises=True),
-    OpInfo("diagonal", (np.diagonal, np.ndarray.diagonal), never_raises=True),
-    OpInfo("dot", (np.dot, np.ndarray.dot)),
     OpInfo("bincount", (np.bincount,), shape=lambda places, weights, n: (n,)),
     OpInfo("reshape", (np.reshape, np.ndarray.reshape), shape=_second, is_array=True, cost=0, never_raises=True),
     OpInfo("expand_dims", (np.expand_dims,), cost=0, never_raises=True),
-    OpInfo("squeeze", (np.squeeze, np.ndarray.squeeze), cost=0),
     OpInfo("ravel", (np.ravel, np.ndarray.ravel, np.ndarray.flatten)),
     OpInfo(
         "transpose", (np.transpose, np.ndarray.transpose),
         shape=lambda shape, axes: tuple([shape[axis] for axis in axes]), is_array=True, cost=0, never_raises=True,
     ),
-    OpInfo("swapaxes", (np.swapaxes, np.ndarray.swapaxes), cost=0),
     OpInfo("broadcast_to", (np.broadcast_to,), shape=_second, is_array=True, cost=0, never_raises=True),
     OpInfo("zeros", (np.zeros,), allocates=True, never_raises=True),
-    OpInfo("ones", (np.ones,), never_raises=True),
-    OpInfo("empty", (np.empty,)),
     OpInfo(
         "full", (np.full,), shape=lambda shape, value: shape, is_array=True, allocates=True, never_raises=True, cost=0
     ),
-    OpInfo("zeros_like", (np.zeros_like,), in_any_order=True),
-    OpInfo("ones_like", (np.ones_like,), in_any_order=True),
-    OpInfo("empty_like", (np.empty_like,), in_any_order=True),
-    OpInfo("full_like", (np.full_like,), in_any_order=True),
     OpInfo(
         "copy", (np.copy, np.ndarray.copy), 1, ScalarOp("{0}"),
         shape=lambda shape: shape, is_array=True, allocates=True, never_raises=True, in_any_order=True,
     ),
     OpInfo("array", (np.array, np.asarray), 1, ScalarOp("{0}"), never_raises=True, in_any_order=True),
     OpInfo("astype", (np.ndarray.astype, np.generic.astype), in_any_order=True),
-    OpInfo("concatenate", (np.concatenate,), never_raises=True),
-    OpInfo("stack", (np.stack,), never_raises=True),
     OpInfo("item", (np.ndarray.item,), cost=0),
     OpInfo("tolist", (np.ndarray.tolist, list)),
     OpInfo("getitem", (operator.getitem,)),
-    OpInfo("setitem", (functional.setitem,)),
-    OpInfo("additem", (functional.additem,)),
-    *[OpInfo(fn.__name__, (fn,)) for fn in (np.roll, np.flip, np.take_along_axis)],
-    *[OpInfo(fn.__name__, (fn,)) for fn in (np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft)],
-    OpInfo("real", (np.real,)),
-    OpInfo("imag", (np.imag,)),
-    OpInfo("take", (np.take, np.ndarray.take)),
-    OpInfo("whole", (functional.whole,)),
-    OpInfo("as_index", (functional.as_index,)),
     OpInfo("tuple", (functional.make_tuple, functional.make_list)),
-    OpInfo("getfield", (functional.getfield,)),
     OpInfo("getattr", (getattr,)),
     # of types and shapes
     OpInfo(
