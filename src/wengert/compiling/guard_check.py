@@ -5,14 +5,11 @@ Code that lost a guard silently returns results for other inputs.
 
 from __future__ import annotations
 
-import types
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any, TypeGuard, TypeVar
 
-import numpy as np
-
-from wengert.compiling.loops.periodicity import constant_key
+from wengert.compiling.constants import constant_key, outcome_key
 from wengert.compiling.watched.marks import Mark
 from wengert.tape.loops import Loop, with_bodies
 from wengert.tape.ops import Call, Op
@@ -24,17 +21,6 @@ T = TypeVar("T", bound=Iterable[Op])
 def is_guard(op: Op) -> TypeGuard[Call]:
     """Whether an op is a guard, other than a mark of where an iteration begins."""
     return isinstance(op, Call) and op.guard and not isinstance(op.fn, Mark)
-
-
-def outcome_key(value: Any) -> Any:
-    """Return a key that is equal for equal outcomes of a test; np.bool_ counts as bool."""
-    if isinstance(value, (bool, np.bool_)):
-        return bool(value)
-    if isinstance(value, tuple):
-        return (type(value), *map(outcome_key, value))
-    if isinstance(value, np.ndarray):
-        return value.dtype, value.shape, value.tobytes()
-    return constant_key(value)
 
 
 def count_guards(ops: Iterable[Op], times: int = 1) -> Counter[Any]:
@@ -69,5 +55,4 @@ def check_guards_kept(old: Iterable[Op], new: T, answered: Counter[Any] | None =
 
 
 def _guard_key(op: Call) -> Any:
-    is_bound = isinstance(op.fn, (types.BuiltinMethodType, types.MethodType))  # each access makes a new one
-    return op.fn if is_bound else id(op.fn), outcome_key(op.val)
+    return constant_key(op.fn), outcome_key(op.val)

@@ -12,15 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.compiling.constants import constant_key
 from wengert.compiling.ops import info
 from wengert.tape.ops import Constant, Op, references
-from wengert.values.callables import TOLD_APART
 
 Rules = Mapping[Any, Iterable[Callable[..., Any]]]
 
 FLOAT = np.dtype(np.float64)
-MOST_BYTES_COMPARED = 2**16
-"""The size of the largest constant arrays that are compared by their bits; larger ones are compared by identity."""
 
 
 class ValueSpec(NamedTuple):
@@ -164,30 +162,8 @@ class Graph:
 
 def _equality_keys(fn: Any, args: Iterable[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     """Return the equality keys of a function, its arguments, and its keyword arguments if it has some."""
-    keys = [a if type(a) is Node else equality_key(a) for a in args]
-    return (equality_key(fn), *keys, equality_key(kwargs)) if kwargs else (equality_key(fn), *keys)
-
-
-def equality_key(tree: Any) -> Any:
-    """Return a key that is equal for equal arguments: the same nodes, and constants of the same type and bits."""
-    kind = type(tree)
-    if kind is Node or kind in TOLD_APART:
-        return tree
-    if isinstance(tree, (float, complex, np.generic)):
-        return kind, np.asarray(tree).tobytes()
-    if kind is np.ndarray and tree.nbytes <= MOST_BYTES_COMPARED:  # as each iteration makes its own np.eye(3)
-        return kind, tree.dtype, tree.shape, tree.strides, tree.tobytes()
-    if isinstance(tree, (tuple, list)):
-        return (kind, *map(equality_key, tree))
-    if isinstance(tree, dict):
-        return tuple([(name, equality_key(part)) for name, part in tree.items()])
-    if isinstance(tree, slice):
-        return slice, equality_key(tree.start), equality_key(tree.stop), equality_key(tree.step)
-    try:
-        hash(tree)
-    except TypeError:
-        return kind, id(tree)
-    return kind, tree
+    keys = [a if type(a) is Node else constant_key(a) for a in args]
+    return (constant_key(fn), *keys, constant_key(kwargs)) if kwargs else (constant_key(fn), *keys)
 
 
 def age(a: Any) -> int:

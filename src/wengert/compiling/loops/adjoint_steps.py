@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.graphs.graph import equality_key
+from wengert.compiling.constants import constant_key
 from wengert.compiling.loops.adjoint_code import (
     CotangentTable,
     Environment,
@@ -242,7 +242,7 @@ def _calls_key(tape: Tape) -> Iterator[Any]:
         else:
             yield static_spec(op.val), getattr(op.val, "strides", None), op.site
         if isinstance(op, Call):
-            yield equality_key((op.fn, *substituted(op, lambda v: (Variable, numbers[v.op]))[1:]))
+            yield constant_key((op.fn, *substituted(op, lambda v: (Variable, numbers[v.op]))[1:]))
 
 
 def _is_exact_as_floats(dtype: np.dtype[Any]) -> bool:

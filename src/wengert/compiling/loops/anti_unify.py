@@ -10,15 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiling.loops.periodicity import (
-    LEAST_COUNT,
-    VARYING,
-    Run,
-    call_signature,
-    constant_key,
-    is_move,
-    static_spec,
-)
+from wengert.compiling.constants import are_equal_constants, constant_key
+from wengert.compiling.loops.periodicity import LEAST_COUNT, VARYING, Run, call_signature, is_move, static_spec
 from wengert.tape.ops import Op, Variable, sequence_like
 
 Position = int
@@ -250,13 +243,12 @@ def _unify_constants(values: list[Any]) -> Any:
         if all([x == start + k * step for k, x in enumerate(values)]):
             return CounterValue(start, step) if step else start
         return ConstantPerIteration(tuple(values))
+    are_alike = True  # constants of other types are part of the signature
     if t is np.ndarray:
-        if all([x is first or (x.tobytes() == first.tobytes() and x.strides == first.strides) for x in values]):
-            return first
-        return ConstantPerIteration(tuple(values))
-    if t in VARYING:
-        return first if len({*map(constant_key, values)}) == 1 else ConstantPerIteration(tuple(values))
-    return first  # equal: constants of other types are part of the signature
+        are_alike = all([are_equal_constants(x, first) for x in values])
+    elif t in VARYING:
+        are_alike = len({*map(constant_key, values)}) == 1
+    return first if are_alike else ConstantPerIteration(tuple(values))
 
 
 def links_of(pattern: LoopPattern) -> Iterator[Any]:

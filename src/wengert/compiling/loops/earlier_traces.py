@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiling.graphs.graph import equality_key
-from wengert.compiling.guard_check import is_guard, outcome_key
+from wengert.compiling.constants import constant_key, outcome_key
+from wengert.compiling.guard_check import is_guard
 from wengert.compiling.loops.deferred_reverse import Reverse, is_reverse
-from wengert.compiling.loops.periodicity import constant_key, static_spec
+from wengert.compiling.loops.periodicity import static_spec
 from wengert.compiling.loops.while_loops import is_head, is_mark, may_have_free_loops, with_early_guards
 from wengert.compiling.tape_rewriter import TapeRewriter, inputs_first
 from wengert.compiling.watched.kept_guards import KeptGuards, absorb, copied, kept_guards, renamed
@@ -219,7 +219,7 @@ def end_of(tape: Any) -> End:
     for op in [op for op in ops[at:] if isinstance(op, Call)]:
         fn: Any = (Reverse, op.fn.inputs, op.fn.outputs) if is_reverse(op) else op.fn
         outcome = outcome_key(op.val) if op.guard else None
-        keys.append(equality_key((fn, outcome, *with_variables((op.args, op.kwargs), key_of))))
+        keys.append(constant_key((fn, outcome, *with_variables((op.args, op.kwargs), key_of))))
     return End(ops[:at], ops[at:], outputs, [*keys, key_of(tape.result)])
 
 
@@ -274,4 +274,4 @@ def _push_calls(copy: TapeRewriter, tape: Any, given: Iterable[Op]) -> None:
 
 def _call_key(op: Any) -> Any:
     """Return a key that is equal for constants of equal value, and for calls of one function on equal arguments."""
-    return equality_key((op.fn, op.args, op.kwargs)) if isinstance(op, Call) else (Constant, constant_key(op.val))
+    return constant_key((op.fn, op.args, op.kwargs)) if isinstance(op, Call) else (Constant, constant_key(op.val))

@@ -7,7 +7,8 @@ import itertools
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from wengert.compiling.guard_check import is_guard, outcome_key
+from wengert.compiling.constants import outcome_key
+from wengert.compiling.guard_check import is_guard
 from wengert.compiling.loops.branch_tree import WhileLoop
 from wengert.compiling.loops.loop_iterations import Irregular, UnconfirmedError
 from wengert.compiling.loops.tree_builder import TreeBuilder

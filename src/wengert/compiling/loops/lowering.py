@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.constants import constant_key
 from wengert.compiling.guard_check import check_guards_kept
 from wengert.compiling.loops.adjoint_code import UnsupportedLoopError, built_items
 from wengert.compiling.loops.deferred_reverse import Reverse, is_reverse
 from wengert.compiling.loops.loop_derivative import constructed_derivative
-from wengert.compiling.loops.periodicity import constant_key
 from wengert.compiling.loops.rolling import rolled
 from wengert.compiling.loops.while_loops import (
     is_mark,

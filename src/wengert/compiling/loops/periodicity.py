@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import operator
-import types
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.compiling.constants import constant_key
 from wengert.compiling.graphs.graph import ValueSpec
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Op, Variable
@@ -128,11 +128,10 @@ def call_signature(op: Call) -> Any:
     fn = op.fn
     if isinstance(fn, Variable):
         return None
-    of_fn = fn if isinstance(fn, (types.BuiltinMethodType, types.MethodType)) else id(fn)
     kwargs = tuple([(name, _argument_signature(tree)) for name, tree in op.kwargs.items()]) if op.kwargs else ()
     outcome = constant_key(op.val) if op.guard else None
     spec = int if fn is functional.as_index else static_spec(op.val)  # an index is another integer in each iteration
-    return of_fn, tuple([_argument_signature(tree) for tree in op.args]), kwargs, outcome, spec
+    return constant_key(fn), tuple([_argument_signature(tree) for tree in op.args]), kwargs, outcome, spec
 
 
 def _argument_signature(tree: Any) -> Any:
@@ -155,17 +154,6 @@ def _argument_signature(tree: Any) -> Any:
     if isinstance(tree, (tuple, list, dict)):
         return t, id(tree)
     return constant_key(tree)
-
-
-def constant_key(x: Any) -> Any:
-    """Return a key that is equal for constants of equal bits; mutable objects are compared by identity."""
-    if isinstance(x, np.generic) and type(x) is not np.void:
-        return type(x), x.tobytes()
-    if isinstance(x, (float, complex)):
-        return type(x), np.asarray(x).tobytes()
-    if isinstance(x, tuple):
-        return (type(x), *map(constant_key, x))
-    return type(x), x if isinstance(x, (str, bytes, bool, int, type(None), np.dtype, type(...))) else id(x)
 
 
 def static_spec(value: Any) -> Any:

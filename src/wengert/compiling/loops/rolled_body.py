@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.graphs.graph import equality_key
+from wengert.compiling.constants import constant_key
 from wengert.compiling.loops.anti_unify import (
     CarriedValue,
     ConstantPerIteration,
@@ -189,4 +189,4 @@ def _op_key(op: Op) -> Any:
     if not isinstance(op, Call):
         return type(op), int if type(op.val) is int else static_spec(op.val)
     call = substituted(op, lambda v: (Variable, v.id))
-    return type(op), equality_key((*call, op.guard and op.val)), static_spec(op.val)
+    return type(op), constant_key((*call, op.guard and op.val)), static_spec(op.val)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.guard_check import outcome_key
+from wengert.compiling.constants import are_equal_constants, constant_key, outcome_key
 from wengert.compiling.loops.branch_tree import (
     ANY,
     BranchEnd,
@@ -31,7 +31,7 @@ from wengert.compiling.loops.branch_tree import (
 )
 from wengert.compiling.loops.lifted_integers import integer_results
 from wengert.compiling.loops.loop_iterations import Irregular, Iteration, Joining, RecordedRuns, UnconfirmedError
-from wengert.compiling.loops.periodicity import call_signature, constant_key, static_spec
+from wengert.compiling.loops.periodicity import call_signature, static_spec
 from wengert.tape.ops import Call, Constant, Op, Variable, sequence_like
 from wengert.values import functional
 from wengert.values.identity_set import Functions
@@ -318,7 +318,7 @@ class TreeBuilder(RecordedRuns):
         if t is slice:
             return slice(*[self.tree(rows, [getattr(s, name) for s in trees]) for name in _BOUNDS])
         for row, x in zip(rows, trees, strict=True):
-            if not _same_constant(x, first):
+            if not are_equal_constants(x, first):
                 return self.constant_of_run(rows, trees, row)
         return first
 
@@ -326,7 +326,7 @@ class TreeBuilder(RecordedRuns):
         """Return the outer value that stands for a float which differs between runs, as the iteration `odd` shows."""
         known: dict[int, Any] = {}
         for row, x in zip(rows, values, strict=True):
-            if type(x) not in FLOATS or not _same_constant(known.setdefault(row.run, x), x):
+            if type(x) not in FLOATS or not are_equal_constants(known.setdefault(row.run, x), x):
                 raise Irregular(odd)
         if len(known) < len(self.cuts):
             raise Irregular(odd)
@@ -359,7 +359,7 @@ class TreeBuilder(RecordedRuns):
         are_numbers = all([is_inexact(op.val) for op in ops])
         if numbers - {-1} or not (are_numbers or all([type(op.val) is np.ndarray for op in ops])):
             raise Irregular(rows[0])
-        if all([self.is_constant(op) and _same_constant(op.val, ops[0].val) for op in ops]):
+        if all([self.is_constant(op) and are_equal_constants(op.val, ops[0].val) for op in ops]):
             ops = [ops[0]] * len(ops)  # states with other constants would differ
         pairs = [*zip(rows, ops, strict=True)]
         kept = [j for j in range(len(self.kept)) if j not in past and (is_read_later or j not in self.unread)]
@@ -380,9 +380,3 @@ class TreeBuilder(RecordedRuns):
 
 
 _BOUNDS = ("start", "stop", "step")
-
-
-def _same_constant(a: Any, b: Any) -> bool:
-    if type(a) is type(b) is np.ndarray:
-        return a.dtype == b.dtype and a.shape == b.shape and a.strides == b.strides and a.tobytes() == b.tobytes()
-    return a is b or bool(constant_key(a) == constant_key(b))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiling.loops.periodicity import constant_key
+from wengert.compiling.constants import constant_key
 from wengert.compiling.ops import as_ufunc, info
 from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.ops import Call, Constant, Op, Variable, value_of

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.guard_check import check_guards_kept, count_guards, outcome_key
+from wengert.compiling.constants import outcome_key
+from wengert.compiling.guard_check import check_guards_kept, count_guards
 from wengert.compiling.loops import lowering
 from wengert.compiling.loops.adjoint_loops import dependents
 from wengert.compiling.loops.deferred_reverse import Reverse

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiling.loops.periodicity import constant_key
+from wengert.compiling.constants import constant_key
 from wengert.compiling.watched.counter_lookups import KeyPlaces, has_tables
 from wengert.compiling.watched.lifting import FILLED, FilledList, FilledWithBoth, LoopKey
 from wengert.compiling.watched.records import is_held, refused_method

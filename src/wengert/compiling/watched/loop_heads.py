@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.constants import constant_key
 from wengert.compiling.loops.deferred_reverse import LEAST_ENTRIES
-from wengert.compiling.loops.periodicity import constant_key
 from wengert.compiling.watched.choices import choose, tell
 from wengert.compiling.watched.counter_lookups import CounterLookups
 from wengert.compiling.watched.filled_lists import FilledLists

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.loops.periodicity import constant_key, static_spec
+from wengert.compiling.constants import constant_key
+from wengert.compiling.loops.periodicity import static_spec
 from wengert.compiling.watched.lifting import GrownList, Place, VariableName, form_at, is_choice, is_past, with_part
 from wengert.compiling.watched.marks import LoopRun, LoopState
 from wengert.compiling.watched.symbolic_iterators import SYMBOLIC_ITERATORS
