@@ -9,13 +9,13 @@ import numpy as np
 
 from wengert.compiling.native.indices import check_elements
 from wengert.compiling.native.lapack import WORKSPACE, call_lapack, copy_by_columns, integers, new_columns
-from wengert.compiling.native.triangles import columns_of, emit_upper_triangle
-from wengert.compiling.native.values import UnsupportedOp, View, is_native_array, number_literal
+from wengert.compiling.native.triangles import columns_of, emit_upper_triangle, matrix_of
+from wengert.compiling.native.values import UnsupportedOp, View, number_literal
 from wengert.tape.ops import Call
 
 
 def emit_qr(body: Any, op: Call, a: Any, mode: str = "reduced") -> Any:
-    packed = copy_by_columns(body, _matrix_to_factor(body, a))
+    packed = copy_by_columns(body, matrix_of(body, a))
     m, n = packed.shape
     k, scales = min(m, n), new_columns(body, min(m, n))
     call_lapack(body, "dgeqrf", m, n, packed, m, scales, WORKSPACE)
@@ -44,7 +44,7 @@ def emit_svd(
 ) -> Any:
     if hermitian:
         raise UnsupportedOp("np.linalg.svd of a Hermitian matrix")
-    matrix = copy_by_columns(body, _matrix_to_factor(body, a))
+    matrix = copy_by_columns(body, matrix_of(body, a))
     m, n = matrix.shape
     k, letter = min(m, n), "N" if not compute_uv else "A" if full_matrices else "S"
     rows, columns = (m, n) if letter == "A" else (k, k) if compute_uv else (1, 1)
@@ -64,7 +64,7 @@ def emit_eigvalsh(body: Any, op: Call, a: Any, UPLO: str = "L") -> Any:
 
 def _eigenvalues(body: Any, a: Any, job: str, triangle: str) -> tuple[View, View]:
     """Return the eigenvalues of a symmetric matrix of which one triangle counts, and the vectors if the job is V."""
-    vectors = copy_by_columns(body, _matrix_to_factor(body, a))
+    vectors = copy_by_columns(body, matrix_of(body, a))
     n = vectors.shape[0]
     if vectors.shape != (n, n) or triangle.upper() not in ("L", "U"):
         raise UnsupportedOp("np.linalg.eigh with these arguments")
@@ -76,7 +76,7 @@ def _eigenvalues(body: Any, a: Any, job: str, triangle: str) -> tuple[View, View
 
 def emit_well_conditioned_solution(body: Any, a: Any, b: Any) -> View:
     """Emit the solution of a system; the native function fails for a matrix that is nearly singular."""
-    matrix, right = _matrix_to_factor(body, a), columns_of(body, b)
+    matrix, right = matrix_of(body, a), columns_of(body, b)
     n, m = matrix.shape[0], (*right.shape, 1)[1]
     if matrix.shape != (n, n) or right.shape[0] != n:
         raise UnsupportedOp("a system of equations whose matrix is not square")
@@ -102,7 +102,7 @@ def emit_eigvals(body: Any, op: Call, a: Any) -> Any:
 
 def _real_eigenvalues(body: Any, val: np.ndarray, a: Any, job: str) -> tuple[View, View]:
     """Return the eigenvalues of a matrix, and the vectors if the job is V; native code fails if one is complex."""
-    matrix = copy_by_columns(body, _matrix_to_factor(body, a))
+    matrix = copy_by_columns(body, matrix_of(body, a))
     n = matrix.shape[0]
     if matrix.shape != (n, n) or val.dtype != np.float64:
         raise UnsupportedOp("complex eigenvalues")
@@ -117,7 +117,7 @@ def _real_eigenvalues(body: Any, val: np.ndarray, a: Any, job: str) -> tuple[Vie
 
 def emit_lstsq(body: Any, op: Call, a: Any, b: Any, rcond: Any = None) -> Any:
     """Emit least squares; the native function fails for another rank than the recorded one."""
-    matrix, right = copy_by_columns(body, _matrix_to_factor(body, a)), columns_of(body, b)
+    matrix, right = copy_by_columns(body, matrix_of(body, a)), columns_of(body, b)
     (m, n), columns = matrix.shape, (*right.shape, 1)[1]
     k, lead, rank = min(m, n), max(m, n), op.val[2]
     if not columns or not isinstance(rcond, (int, float, type(None))):
@@ -160,10 +160,3 @@ def _element_view(x: View) -> View:
 def _of_shape(x: View, shape: tuple[int, ...]) -> View:
     """Return a matrix, or its only column as a vector."""
     return View(x.memory, x.offset, x.strides[: len(shape)], shape)
-
-
-def _matrix_to_factor(body: Any, a: Any) -> View:
-    if not is_native_array(a) or len(a.shape) != 2 or 0 in a.shape:
-        raise UnsupportedOp("factors of stacks of matrices")
-    found: View = body.view(body.as_float(a))
-    return found

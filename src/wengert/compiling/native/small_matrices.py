@@ -14,8 +14,8 @@ import numpy as np
 from wengert.compiling.native import lapack
 from wengert.compiling.native.complex_numbers import as_pair
 from wengert.compiling.native.helper_calls import call_helper
-from wengert.compiling.native.triangles import columns_of, emit_lu, emit_upper_triangle
-from wengert.compiling.native.values import ComplexPair, UnsupportedOp, View, is_native_array, real_parts
+from wengert.compiling.native.triangles import columns_of, emit_lu, emit_upper_triangle, matrix_of
+from wengert.compiling.native.values import ComplexPair, UnsupportedOp, View, real_parts
 from wengert.tape.ops import Call, value_of
 
 LARGEST = 16  # rows; above, LAPACK is faster
@@ -103,7 +103,7 @@ def cholesky(x, o, a, p, p0, p1, n):
 
 
 def emit_solve(body: Any, op: Call, a: Any, b: Any) -> Any:
-    matrix, right = _matrix(body, a), columns_of(body, b)
+    matrix, right = matrix_of(body, a), columns_of(body, b)
     n, m = sizes = matrix.shape[0], (*right.shape, 1)[1]
     if n <= LARGEST:
         return call_helper(body, "solve", (ELIMINATE, SOLVE), [matrix, right], sizes, op.val.shape)
@@ -141,7 +141,7 @@ def _half(view: View, k: int) -> View:
 
 
 def emit_cholesky(body: Any, op: Call, a: Any) -> Any:
-    matrix = _matrix(body, a)
+    matrix = matrix_of(body, a)
     n = matrix.shape[0]
     if n <= LARGEST:
         return call_helper(body, "cholesky", (CHOLESKY,), [matrix], (n,), op.val.shape)
@@ -163,11 +163,3 @@ def _determinant(body: Any, op: Call, a: Any) -> tuple[Any, ...]:
     factors, pivots = emit_lu(body, a)
     made = call_helper(body, "determinant", (DETERMINANT,), [factors, pivots], (factors.shape[0],), (3,))
     return tuple([body.level.load(View(made.memory, made.offset + k, (), ())) for k in range(3)])
-
-
-def _matrix(body: Any, a: Any) -> View:
-    """Return a matrix as a view of memory."""
-    if not is_native_array(a) or len(a.shape) != 2 or not a.shape[0]:
-        raise UnsupportedOp("linear algebra of anything but matrices")
-    found: View = body.view(body.as_float(a))
-    return found

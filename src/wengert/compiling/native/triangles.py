@@ -110,6 +110,14 @@ def emit_banded(body: Any, below: int, above: int, diagonals: Any, b: Any) -> Vi
     return found
 
 
+def matrix_of(body: Any, a: Any) -> View:
+    """Return a matrix as a view of memory."""
+    if not is_native_array(a) or len(a.shape) != 2 or 0 in a.shape:
+        raise UnsupportedOp("linear algebra of anything but matrices")
+    found: View = body.view(body.as_float(a))
+    return found
+
+
 def columns_of(body: Any, b: Any) -> View:
     """Return a vector or matrix as a view of memory."""
     if not is_native_array(b) or len(b.shape) > 2:
