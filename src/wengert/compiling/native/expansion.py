@@ -13,7 +13,7 @@ import numpy as np
 
 from wengert.compiling.native.scipy_linalg import INSTEAD_BY_MODULE
 from wengert.compiling.native.sequences import emit_convolution
-from wengert.compiling.native.stand_ins import Emitted, stand_in
+from wengert.compiling.native.stand_ins import Emitted, natives_of, stand_in
 from wengert.compiling.native.values import Splat, UnsupportedOp, is_known_whole, is_native_array
 from wengert.compiling.ops import info
 from wengert.tape.ops import Call
@@ -228,8 +228,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
         raise UnsupportedOp("np.convolve with this mode")
     first, count = {"full": (0, n + m - 1), "same": ((m - 1) // 2, n), "valid": (m - 1, n - m + 1)}[mode]
     if m > MOST_SHIFTS:
-        body = next(x.body for x in (a, v) if isinstance(x, Emitted))
-        long, short = (x.native if isinstance(x, Emitted) else body.value(x) for x in (a, v))
+        body, long, short = natives_of(a, v)
         return Emitted(body, emit_convolution(body, long, short), np.zeros(n + m - 1))[first : first + count]
     terms = [np.concatenate([np.zeros(j), v[j] * a, np.zeros(m - 1 - j)])[first : first + count] for j in range(m)]
     return functools.reduce(operator.add, terms)

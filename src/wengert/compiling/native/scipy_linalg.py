@@ -9,17 +9,15 @@ import numpy as np
 
 from wengert.compiling.native.factors import emit_well_conditioned_solution
 from wengert.compiling.native.matrix_exponential import emit_exponential
-from wengert.compiling.native.stand_ins import Emitted, require_finite
+from wengert.compiling.native.stand_ins import Emitted, natives_of, require_finite
 from wengert.compiling.native.triangles import emit_banded, emit_exchange, emit_lu, emit_triangle
 from wengert.compiling.native.values import UnsupportedOp
 
 
 def solve(a: Any, b: Any, overwrite_a: bool = False, overwrite_b: bool = False, check_finite: bool = True) -> Any:
     """SciPy warns of a matrix that is nearly singular: the native function then fails."""
-    if check_finite:
-        require_finite(a, b)
-    body = next(x.body for x in (a, b) if isinstance(x, Emitted))
-    matrix, right = (x.native if isinstance(x, Emitted) else body.value(x) for x in (a, b))
+    require_finite(check_finite, a, b)
+    body, matrix, right = natives_of(a, b)
     return Emitted(body, emit_well_conditioned_solution(body, matrix, right), np.zeros(np.shape(b)))
 
 
@@ -28,22 +26,19 @@ def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
 
 
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    if check_finite:
-        require_finite(a)
+    require_finite(check_finite, a)
     return np.linalg.det(a)
 
 
 def qr(a: Any, overwrite_a: bool = False, mode: str = "full", check_finite: bool = True) -> Any:
-    if check_finite:
-        require_finite(a)
+    require_finite(check_finite, a)
     return np.linalg.qr(a, {"full": "complete", "economic": "reduced"}.get(mode, mode))  # type: ignore[call-overload]
 
 
 def svd(
     a: Any, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
-    if check_finite:
-        require_finite(a)
+    require_finite(check_finite, a)
     return np.linalg.svd(a, full_matrices, compute_uv)  # type: ignore[call-overload]
 
 
@@ -52,8 +47,7 @@ def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any
 
 
 def pinv(a: Any, *, rtol: Any = None, check_finite: bool = True) -> Any:
-    if check_finite:
-        require_finite(a)
+    require_finite(check_finite, a)
     return np.linalg.pinv(a, rtol=rtol)
 
 
@@ -78,22 +72,19 @@ def solve_triangular(
     check_finite: bool = True,
     **_: Any,
 ) -> Any:
-    if check_finite:
-        require_finite(a, b)
+    require_finite(check_finite, a, b)
     turned = trans not in (0, "N")
     return _of_triangle(np.transpose(a) if turned else a, b, bool(lower) != turned, unit_diagonal)
 
 
 def _of_triangle(a: Any, b: Any, is_lower: bool, is_unit: bool = False) -> Any:
     """Solve a triangular system; the other triangle of the matrix does not count."""
-    body = next(x.body for x in (a, b) if isinstance(x, Emitted))
-    matrix, right = (x.native if isinstance(x, Emitted) else body.value(x) for x in (a, b))
+    body, matrix, right = natives_of(a, b)
     return Emitted(body, emit_triangle(body, matrix, right, is_lower, is_unit), np.zeros(np.shape(b)))
 
 
 def cho_solve(c: Any, b: Any, lower: bool, overwrite_b: bool = False, check_finite: bool = True) -> Any:
-    if check_finite:
-        require_finite(c, b)
+    require_finite(check_finite, c, b)
     turned = np.transpose(c)
     first, then = (c, turned) if lower else (turned, c)
     return _of_triangle(then, _of_triangle(first, b, True), False)
@@ -106,15 +97,13 @@ def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_fin
 
 
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    if check_finite:
-        require_finite(a)
+    require_finite(check_finite, a)
     packed, pivots = emit_lu(a.body, a.native)
     return Emitted(a.body, packed, np.zeros(a.shape)), Emitted(a.body, pivots, np.zeros(a.shape[0]))
 
 
 def lu_solve(lu: Any, piv: Any, b: Any, trans: Any = 0, overwrite_b: bool = False, check_finite: bool = True) -> Any:
-    if check_finite:
-        require_finite(lu, b)
+    require_finite(check_finite, lu, b)
     if trans in (0, "N"):
         return _of_triangle(lu, _of_triangle(lu, exchanged(b, piv), True, True), False)
     turned = np.transpose(lu)
@@ -125,10 +114,8 @@ def solve_banded(
     nlower: int, nupper: int, ab: Any, b: Any, overwrite_ab: bool = False, overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> Any:  # fmt: skip
-    if check_finite:
-        require_finite(ab, b)
-    body = next(x.body for x in (ab, b) if isinstance(x, Emitted))
-    matrix, right = (x.native if isinstance(x, Emitted) else body.value(x) for x in (ab, b))
+    require_finite(check_finite, ab, b)
+    body, matrix, right = natives_of(ab, b)
     return Emitted(body, emit_banded(body, int(nlower), int(nupper), matrix, right), np.zeros(np.shape(b)))
 
 
@@ -138,15 +125,13 @@ def permutation_of(pivots: Any, m: int) -> Any:
 
 def exchanged(b: Any, pivots: Any, is_backward: bool = False) -> Any:
     """The rows of b after the exchanges of pivots, or before them."""
-    body = pivots.body
-    rows = b.native if isinstance(b, Emitted) else body.value(b)
-    return Emitted(body, emit_exchange(body, rows, pivots.native, is_backward), np.zeros(np.shape(b)))
+    body, rows, order = natives_of(b, pivots)
+    return Emitted(body, emit_exchange(body, rows, order, is_backward), np.zeros(np.shape(b)))
 
 
 def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """SciPy reads the triangle of the factor, NumPy the lower one."""
-    if check_finite:
-        require_finite(a)
+    require_finite(check_finite, a)
     return np.linalg.cholesky(a) if lower else np.transpose(np.linalg.cholesky(np.transpose(a)))
 
 

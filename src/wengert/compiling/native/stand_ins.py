@@ -70,8 +70,14 @@ def _part(x: Any, name: str) -> Any:
     return getattr(x, name) if isinstance(x, Emitted) else x
 
 
-def require_finite(*arrays: Any) -> None:
-    """Let the native function fail if an element is not finite: SciPy then raises its error."""
-    for x in arrays:
+def natives_of(*things: Any) -> tuple[Any, ...]:
+    """Return the body in which the stand-ins among some things emit, and all things as values of native code."""
+    body = next(x.body for x in things if isinstance(x, Emitted))
+    return body, *[x.native if isinstance(x, Emitted) else body.value(x) for x in things]
+
+
+def require_finite(is_checked: bool, *arrays: Any) -> None:
+    """Let the native function fail if an element is not finite, where SciPy checks that: it then raises its error."""
+    for x in arrays if is_checked else ():
         if isinstance(x, Emitted):
             check_elements(x.body, x.body.operand(x.native), "{1} - {1} == 0.0")
