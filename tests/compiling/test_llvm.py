@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wengert.compiling.native import module, straight_code
+from wengert.compiling.native import module
 from wengert.compiling.native.callbacks import kernel
 from wengert.values import kernel_cache
 
@@ -140,7 +140,8 @@ def test_kernels_of_two_modules_keep_their_numbers_and_functions(
 def test_many_lines_that_run_once_with_many_arguments_and_results(monkeypatch: pytest.MonkeyPatch) -> None:
     """LLVM does not optimise them: it would take minutes for some thousand lines."""
     pytest.importorskip("numba")
-    monkeypatch.setattr(straight_code, "MOST_STRAIGHT_LINES", 300)
+    machine_code: Any = importlib.import_module("wengert.compiling.native.machine_code")
+    monkeypatch.setattr(machine_code, "MOST_STRAIGHT_LINES", 300)
     names = [f"x{k}" for k in range(250)]
     lines = [f"    y{k} = {name} * {k}.0 + {name if k == 0 else f'y{k - 1}'}" for k, name in enumerate(names)]
     checks = [f"    if y{k} == -1.0: return FAILED" for k in range(100)]
@@ -151,7 +152,7 @@ def test_many_lines_that_run_once_with_many_arguments_and_results(monkeypatch: p
     native = module.compile_source(source, "native", ["NUMBER"] * 250, {})
     given = np.linspace(0.1, 2.0, 250)
     expected = np.cumsum(given * np.arange(250)) + given[0]
-    assert straight_code.is_long_and_straight(source)
+    assert machine_code.is_long_and_straight(source)
     np.testing.assert_allclose(native(*given)[1:], expected, rtol=1e-12)
     assert native(-1.0, *given[1:])[0] == 1
 

@@ -27,7 +27,6 @@ from wengert.compiling.native.python_calls import (
     leave_unoptimised,
     place_of_result,
 )
-from wengert.compiling.native.straight_code import is_long_and_straight
 
 BOOL = ir.IntType(1)
 ROUTINES = (*EXPORTS,)
@@ -38,19 +37,20 @@ SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", a
 SHORT = range(4, 9)  # iterations of a loop in a nest, which become one or two vectors
 QUICK = {"u", "abs"}  # functions that are computed also where the result is not needed
 
-
-MOST_VALUES = 8
-"""The most results that a function returns as values; LLVM would write all of them at each of its returns."""
+MOST_VALUES = 8  # results that a function returns as values; LLVM would write all of them at each of its returns
 
 
 class SourceModule:
-    """The functions that a source defines: each is added to a module of LLVM at its first call."""
+    """The functions that a source defines: each is added to a module of LLVM at its first call.
 
-    def __init__(self, module: Any, source: str) -> None:
+    LLVM translates them as they are if they are long and run once (`is_straight`).
+    """
+
+    def __init__(self, module: Any, source: str, is_straight: bool) -> None:
         self.module, self.digest = module, hashlib.sha256(source.encode()).hexdigest()[:24]
         self.definitions: dict[str, Any] = {each.name: each for each in ast.parse(source).body}  # type: ignore[attr-defined]
         self.made: dict[Any, Any] = {}
-        self.is_straight = is_long_and_straight(source)
+        self.is_straight = is_straight
 
     def function(self, name: str, kinds: Sequence[Any]) -> Any:
         """Return a function of the source for parameters of these types."""
@@ -165,13 +165,11 @@ class _Function(ast.NodeVisitor):
         self.store(node.targets[0], self.visit(node.value))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        target = node.target
-        if isinstance(target, ast.Subscript):
-            place = self.place(target)
+        if isinstance(node.target, ast.Subscript):
+            place = self.place(node.target)
             self.builder.store(self.operation(node.op, self.builder.load(place), self.visit(node.value)), place)
         else:
-            name: str = target.id  # type: ignore[union-attr]
-            self.assign(name, self.operation(node.op, self.name(name), self.visit(node.value)))
+            self.store(node.target, self.operation(node.op, self.visit(node.target), self.visit(node.value)))
 
     def visit_Expr(self, node: ast.Expr) -> None:
         if not isinstance(node.value, ast.Constant):
@@ -220,13 +218,9 @@ class _Function(ast.NodeVisitor):
         for block, body in ((then, node.body), (otherwise, node.orelse)):
             self.builder.position_at_end(block)
             self.statements(body)
-            self.branch(end)
+            if not self.builder.block.is_terminated:
+                self.builder.branch(end)
         self.builder.position_at_end(end)
-
-    def branch(self, block: Any) -> None:
-        """Continue in a block, unless this one has returned."""
-        if not self.builder.block.is_terminated:
-            self.builder.branch(block)
 
     def visit_While(self, node: ast.While) -> None:
         self.loop(lambda: self.truth(node.test), node.body, lambda: None)
@@ -272,17 +266,13 @@ class _Function(ast.NodeVisitor):
     # -- expressions
 
     def visit_Constant(self, node: ast.Constant) -> Any:
-        kind = {bool: BOOL, int: INT, float: FLOAT}[type(node.value)]
-        return ir.Constant(kind, node.value)
+        return ir.Constant({bool: BOOL, int: INT, float: FLOAT}[type(node.value)], node.value)
 
     def visit_Tuple(self, node: ast.Tuple) -> Any:
         return tuple([self.visit(x) for x in node.elts])
 
     def visit_Name(self, node: ast.Name) -> Any:
-        return self.name(node.id)
-
-    def name(self, name: str) -> Any:
-        return self.builder.load(self.variables[name]) if name in self.variables else self.values[name]
+        return self.builder.load(self.variables[node.id]) if node.id in self.variables else self.values[node.id]
 
     def place(self, node: ast.Subscript) -> Any:
         """Return the address of an element.
@@ -333,9 +323,8 @@ class _Function(ast.NodeVisitor):
         """Return the quotient of integers, rounded down, and the remainder."""
         build = self.builder
         whole, rest = build.sdiv(a, b), build.srem(a, b)
-        zero = ir.Constant(INT, 0)
-        is_above = build.and_(build.icmp_signed("!=", rest, zero), build.icmp_signed("<", build.xor(rest, b), zero))
-        return build.sub(whole, build.zext(is_above, INT)), build.add(rest, build.select(is_above, b, zero))
+        is_above = build.and_(build.icmp_signed("!=", rest, INT(0)), build.icmp_signed("<", build.xor(rest, b), INT(0)))
+        return build.sub(whole, build.zext(is_above, INT)), build.add(rest, build.select(is_above, b, INT(0)))
 
     def visit_Compare(self, node: ast.Compare) -> Any:
         left, found = self.visit(node.left), None

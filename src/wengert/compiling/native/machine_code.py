@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import ctypes
 import sys
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,8 @@ from wengert.compiling.ops import math_functions
 from wengert.values import kernel_cache
 
 SPEED = 2  # of the levels from 0 to 3
+MOST_STRAIGHT_LINES, PER_LINE_IN_LOOPS = 1500, 20
+"""Lines outside of loops, and their ratio to those in loops, above which LLVM does not optimise the code."""
 
 
 def to_machine_code(
@@ -36,8 +39,8 @@ def to_machine_code(
 def object_code(source: str, name: str, kinds: Sequence[str], unlocked: bool) -> bytes:
     """Return the machine code of a function of a source."""
     module = ir.Module("native", ir.Context())
-    sources = SourceModule(module, source)
-    machine = target_machine(0 if sources.is_straight else SPEED)
+    is_straight = is_long_and_straight(source)
+    sources, machine = SourceModule(module, source, is_straight), target_machine(0 if is_straight else SPEED)
     module.triple, module.data_layout = llvm.get_process_triple(), str(machine.target_data)
     native = sources.function(name, argument_types(kinds))
     add_entry(module, native, kinds, unlocked)
@@ -48,6 +51,18 @@ def object_code(source: str, name: str, kinds: Sequence[str], unlocked: bool) ->
     passes.getModulePassManager().run(parsed, passes)
     made: bytes = machine.emit_object(parsed)
     return made
+
+
+def is_long_and_straight(source: str) -> bool:
+    """Whether a source runs many lines once: to optimise them takes many seconds, and saves a few microseconds."""
+    functions = [each for each in ast.parse(source).body if isinstance(each, ast.FunctionDef)]
+    in_loops = sum([_lines(each) for f in functions for each in f.body if isinstance(each, (ast.For, ast.While))])
+    straight = sum(map(_lines, functions)) - in_loops
+    return straight > max(MOST_STRAIGHT_LINES, PER_LINE_IN_LOOPS * in_loops)
+
+
+def _lines(node: ast.stmt) -> int:
+    return (node.end_lineno or 0) - node.lineno
 
 
 def load_code(code: bytes) -> Any:
