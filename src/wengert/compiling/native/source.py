@@ -37,8 +37,11 @@ from wengert.compiling.native.values import (
     View,
     is_computed,
     is_constant_table,
+    is_int64_value,
+    is_integer_value,
     is_native_array,
     is_of_complex,
+    kind_of_value,
     number_literal,
     real_parts,
     splat_number,
@@ -110,7 +113,7 @@ class TapeProgram:
             self.parameters[key] = source, found
             self.check_integers(found, value)
         found = self.parameters[key][1]
-        kind = FLOAT_KIND if isinstance(found, Scalar) or is_int_array(value) else _kind_of_value(value)
+        kind = FLOAT_KIND if isinstance(found, Scalar) or is_int_array(value) else kind_of_value(value)
         return View.whole(found, value.shape, kind) if isinstance(found, FlatMemory) else found
 
     def check_integers(self, x: Any, value: Any) -> None:
@@ -326,14 +329,11 @@ class Body:
         if takes_complex(op, args):
             emitter = OF_COMPLEX.get(info(fn).name)
             return self.emitted(emitter, op, args) if emitter is not None else emit_complex(self, op, args)
-        if _is_int64(op.val) and info(fn).name in INT_WORDS and not (op.guard or op.kwargs or _counts_bools(op)):
+        if is_int64_value(op.val) and info(fn).name in INT_WORDS and not (op.guard or op.kwargs or _counts_bools(op)):
             return emit_whole(self, op, fn, *args)
         operation = scalar_op(fn, len(args)) or self.scipy_op(fn, len(args))
-        if (
-            operation is not None
-            and not op.kwargs
-            and not any([x is None or isinstance(x, (list, tuple, RowList)) for x in args])
-        ):
+        is_plain = not op.kwargs and not any([x is None or isinstance(x, (list, tuple, RowList)) for x in args])
+        if operation is not None and is_plain:
             return self.compute(op, operation, [self.operand(x) for x in args])
         if info(fn).name == "static":
             self.program.guarded.add(op)
@@ -356,7 +356,7 @@ class Body:
         if known is None or (op.guard and info(fn).name not in ("getitem", "item", "getfield")):
             raise UnsupportedOp(callable_name(fn))
         if info(fn).name not in _OF_KNOWN_INTS:
-            if _is_integer(op.val) and info(fn).name not in (*MOVES, *OF_PLACES):
+            if is_integer_value(op.val) and info(fn).name not in (*MOVES, *OF_PLACES):
                 raise UnsupportedOp(f"{callable_name(fn)} of integers")
             args = [self.operand(x) if isinstance(x, KnownInts) else x for x in args]
         made = self.emitted(known, op, args)
@@ -399,10 +399,8 @@ class Body:
 
     def compute(self, op: Call, operation: ScalarOp, operands: Sequence[Any]) -> Any:
         """Apply an elementwise operation to numbers or arrays."""
-        is_choice = info(op.fn).name == "where" and isinstance(
-            op.val, np.ndarray
-        )  # of bools, which lie there as floats
-        if not _counts_bools(op) and not is_choice and _kind_of_value(op.val) != operation.kind:
+        is_choice = info(op.fn).name == "where" and isinstance(op.val, np.ndarray)  # bools are floats there
+        if not _counts_bools(op) and not is_choice and kind_of_value(op.val) != operation.kind:
             raise UnsupportedOp(f"{callable_name(op.fn)} of bools")
         operands = [x if k in operation.bools else self.as_float(x) for k, x in enumerate(operands)]
         if not isinstance(op.val, np.ndarray):
@@ -498,21 +496,3 @@ def _counts_bools(op: Call) -> bool:
 
 
 _OF_KNOWN_INTS = ("getitem", "setitem", "additem", "bincount", "take", "whole")  # which see the integers themselves
-
-
-def _is_integer(value: Any) -> bool:
-    """Whether a value is an integer or an array of integers, but for the bytes as which bools are counted."""
-    dtype = getattr(value, "dtype", None)
-    return type(value) is int or (dtype is not None and dtype.kind in "iu" and dtype != np.uint8)
-
-
-def _is_int64(value: Any) -> bool:
-    return type(value) is int or getattr(value, "dtype", None) == np.int64
-
-
-def _kind_of_value(value: Any) -> str:
-    if type(value) in (float, np.float64) or (type(value) is np.ndarray and value.dtype == np.float64):
-        return FLOAT_KIND
-    if type(value) in (bool, np.bool_) or (type(value) is np.ndarray and value.dtype == np.bool_):
-        return BOOL_KIND
-    raise UnsupportedOp(f"values of type {getattr(value, 'dtype', type(value).__name__)}")

@@ -291,6 +291,26 @@ def is_of_complex(x: Any) -> bool:
     return isinstance(x, (complex, np.ndarray, np.generic)) and np.asarray(x).dtype.kind == "c"
 
 
+def is_integer_value(value: Any) -> bool:
+    """Whether a value is an integer or an array of integers, but for the bytes as which bools are counted."""
+    dtype = getattr(value, "dtype", None)
+    return type(value) is int or (dtype is not None and dtype.kind in "iu" and dtype != np.uint8)
+
+
+def is_int64_value(value: Any) -> bool:
+    """Whether a value is an integer of 64 bits or an array of them."""
+    return type(value) is int or getattr(value, "dtype", None) == np.int64
+
+
+def kind_of_value(value: Any) -> str:
+    """Return the kind of a recorded value. Errors: UnsupportedOp unless it is of floats or bools."""
+    if type(value) in (float, np.float64) or (type(value) is np.ndarray and value.dtype == np.float64):
+        return FLOAT_KIND
+    if type(value) in (bool, np.bool_) or (type(value) is np.ndarray and value.dtype == np.bool_):
+        return BOOL_KIND
+    raise UnsupportedOp(f"values of type {getattr(value, 'dtype', type(value).__name__)}")
+
+
 def real_parts(x: Any) -> tuple[Any, ...]:
     """Return the two parts of a pair; other values as the only part."""
     return (x.real, x.imag) if isinstance(x, ComplexPair) else (x,)
