@@ -139,8 +139,7 @@ class _Memory(dict[Op, MemoryRoots]):
 
     def share(self, a: Op, b: Op) -> bool:
         """Whether two values certainly shared memory when they were recorded."""
-        known = isinstance(a.val, np.ndarray) and isinstance(b.val, np.ndarray)
-        return a is b or bool(self[a] & self[b] and known and np.may_share_memory(a.val, b.val))
+        return a is b or bool(self[a] & self[b] and share_recorded_memory(a, b))
 
     def are_apart(self, a: Op, b: Op) -> bool:
         """Whether two values are certainly views of other elements of one array."""
@@ -150,6 +149,11 @@ class _Memory(dict[Op, MemoryRoots]):
         x, y, *origins = [op.val for op in ops]
         are_inside = all([np.may_share_memory(part, whole) for whole in origins for part in (x, y)])
         return are_inside and not np.may_share_memory(x, y)
+
+
+def share_recorded_memory(a: Any, b: Any) -> bool:
+    """Whether two ops have arrays that shared memory when they were recorded."""
+    return isinstance(a.val, np.ndarray) and isinstance(b.val, np.ndarray) and np.may_share_memory(a.val, b.val)
 
 
 def _is_new(op: Call) -> bool:

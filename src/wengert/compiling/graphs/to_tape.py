@@ -8,7 +8,7 @@ import numpy as np
 
 from wengert.compiling.graphs.graph import Graph, Node
 from wengert.compiling.graphs.order import readers_first
-from wengert.compiling.graphs.ownership import own_results
+from wengert.compiling.graphs.ownership import own_results, share_recorded_memory
 from wengert.compiling.ops import info
 from wengert.compiling.tape_rewriter import TapeRewriter, provenance
 from wengert.rulebook.registry import rules
@@ -73,10 +73,9 @@ def must_run(op: Op) -> bool:
 def _was_a_view(op: Call) -> bool:
     """Whether the recorded value is a view of an argument: on the new tape it has to be one of the new argument."""
     rule = rules.get(op.fn)
-    if op.guard or rule is None or not rule.view or not isinstance(op.val, np.ndarray):
+    if op.guard or rule is None or not rule.view:
         return False
-    given = [v.op.val for v in op.references() if v.op is not None and isinstance(v.op.val, np.ndarray)]
-    return any([np.may_share_memory(op.val, x) for x in given])
+    return any([share_recorded_memory(op, v.op) for v in op.references()])
 
 
 def _op(node: Node, variables: dict[Node, Variable]) -> Op:

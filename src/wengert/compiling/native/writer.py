@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.graphs.ownership import display_calls, read_by_result
+from wengert.compiling.graphs.ownership import display_calls, read_by_result, share_recorded_memory
 from wengert.compiling.native.callouts import Callout
 from wengert.compiling.native.source import TapeProgram
 from wengert.compiling.native.values import FlatMemory, PartOf, Scalar, UnsupportedOp, real_parts
@@ -160,24 +160,19 @@ def late_calls(tape: AnyTape) -> set[Op]:
     arrays = [op for op in tape if isinstance(op.val, np.ndarray) and (not isinstance(op, Call) or op in todo)]
     while todo:
         op = todo.pop()
-        shown = [v.op for v in op.references() if _share_memory(op, v.op)]
+        shown = [v.op for v in op.references() if share_recorded_memory(op, v.op)]
         is_view = bool(shown) and only_computes(op.fn) and not (op.guard or is_new_memory(op))
-        if is_view and (not op.val.flags.forc or any([_share_memory(op, x) for x in arrays if x is not op])):
+        if is_view and (not op.val.flags.forc or any([share_recorded_memory(op, x) for x in arrays if x is not op])):
             late.add(op)
             arrays += [x for x in shown if x is not None]
             todo += [v.op for v in op.references() if isinstance(v.op, Call)]
     return late
 
 
-def _share_memory(a: Any, b: Any) -> bool:
-    """Whether two ops have arrays that shared memory when they were recorded."""
-    return isinstance(a.val, np.ndarray) and isinstance(b.val, np.ndarray) and np.may_share_memory(a.val, b.val)
-
-
 def check_separate_results(given: Iterable[Op], results: Iterable[Op]) -> None:
     """Refuse results that share memory with each other or with arguments: native code allocates each separately."""
     for a, b in itertools.combinations([*results, *given], 2):
-        if _share_memory(a, b) and isinstance(a, Call):
+        if share_recorded_memory(a, b) and isinstance(a, Call):
             raise UnsupportedOp("results that share memory")
 
 
