@@ -81,10 +81,6 @@ MOST_FORMS = 20
 """The largest number of earlier states of a loop with which one is compared."""
 
 
-def _key_of_loop(frame: types.FrameType, head: LoopHead) -> LoopKey:
-    return original(frame.f_code) or frame.f_code, head.number
-
-
 class Heads:
     """The loops that a trace has entered, and their heads."""
 
@@ -129,7 +125,7 @@ class Heads:
         self.loops.pop((id(frame), head.number), None)  # of an earlier frame with this id
         if head.fills < 0 and not self._is_gathered(frame, head):
             return iterator[0] if iterator else None
-        loop = LoopRun(len(self.reads.recording.entries), _key_of_loop(frame, head))
+        loop = LoopRun(len(self.reads.recording.entries), (original(frame.f_code) or frame.f_code, head.number))
         loop.length = operator.length_hint(iterator[0]) if iterator else 0
         self.retyped.begin = self.retyped.begin or loop.begin
         self.loops[id(frame), head.number] = loop, None
@@ -462,25 +458,19 @@ class Heads:
         """Whether a loop for which variables were lifted now runs any number of iterations."""
         return any([loop.kind for loop in self.lifted_loops])
 
-    @property
-    def unlifted(self) -> set[LoopKey]:
-        """The loops whose counters stay constants."""
-        found: set[LoopKey] = self.reads.effects.learned.unlifted
-        return found
-
     def needed_lifts(self, of_any_type: bool = True) -> Lifts:
         """Return the variables that must be lifted to free loops which contain guards; their type may have to stay."""
+        unlifted = self.reads.effects.learned.unlifted
         found = {key: names | self.lifts.get(key, {}) for key, names in self.lifted_before.items()}
         for loop, (key, names) in self.liftable.items():
-            if key in self.unlifted:
+            if key in unlifted:
                 continue
             if (of_any_type or loop.keeps_types) and self._may_branch(loop):
                 found.setdefault(key, {}).update(names)
         if not (found or self.lifts):
             return found
-        return with_lifts(
-            {key: names for key, names in self.guesses.items() if names and key not in self.unlifted}, found
-        )
+        guesses = {key: names for key, names in self.guesses.items() if names and key not in unlifted}
+        return with_lifts(guesses, found)
 
     def _may_branch(self, loop: LoopRun) -> bool:
         """Whether iterations of a loop contain guards, or record different numbers of calls, or make tables."""
