@@ -153,9 +153,13 @@ class RecordedRuns:
         for op in inside:
             if not isinstance(op.fn, Mark):
                 row.ops.append(op)
-            elif type(op.fn) is Join and op.fn.loop is self.ops[self.heads[run][0]].fn.loop:  # type: ignore[attr-defined]
-                row.marks[op.fn.key] = len(row.ops), [v.op for v in op.references()]
+            elif self.may_join_at(op.fn, run):
+                row.marks[op.fn.key] = len(row.ops), [v.op for v in op.references()]  # type: ignore[attr-defined]
         return row
+
+    def may_join_at(self, mark: Any, run: int) -> bool:
+        """Whether paths through an iteration may join at a mark."""
+        return type(mark) is Join and mark.loop is self.ops[self.heads[run][0]].fn.loop  # type: ignore[attr-defined]
 
     def is_before(self, op: Op, run: int) -> bool:
         return not isinstance(op, Call) or self.place[op] < self.cuts[run][0]

@@ -31,7 +31,7 @@ from wengert.compiling.loops.loop_iterations import Irregular, Iteration, Joinin
 from wengert.compiling.loops.periodicity import call_signature, static_spec
 from wengert.compiling.loops.tree_builder import TreeBuilder
 from wengert.compiling.ops import info
-from wengert.compiling.watched.marks import Earlier, Ending, Mark, StraightJoin
+from wengert.compiling.watched.marks import Earlier, Ending, StraightJoin
 from wengert.tape.ops import Call, Constant, Op, Variable
 from wengert.values.functional import as_index
 from wengert.values.specs import FLOATS
@@ -58,7 +58,8 @@ class StraightTree(TreeBuilder):
         self.unchanged, self.joins, self.outer_values = [], [], []
         self.past, self.unread, self.alone = set(), set(), set()
         self.count = 0
-        self.iterations = [[self.iteration(run, 0, [*ops[a:b]], [])] for run, (a, b) in enumerate(spans)]
+        calls = [[op for op in ops[a:b] if isinstance(op, Call)] for a, b in spans]
+        self.iterations = [[self.iteration(run, 0, inside, [])] for run, inside in enumerate(calls)]
 
     def joined_paths(self) -> WhileLoop:
         """Return the tree as that of a loop which ends in its first iteration."""
@@ -73,15 +74,9 @@ class StraightTree(TreeBuilder):
         check_floats(found)
         return found
 
-    def iteration(self, run: int, number: int, inside: list[Any], variables: list[Op]) -> Iteration:
-        """Return the path of a trace."""
-        row = Iteration(run, number, [], {}, variables)
-        for op in [op for op in inside if isinstance(op, Call)]:
-            if not isinstance(op.fn, Mark):
-                row.ops.append(op)
-            elif type(op.fn) is StraightJoin and op.fn.may_join:
-                row.marks[op.fn.key] = len(row.ops), [v.op for v in op.references()]  # type: ignore[misc]
-        return row
+    def may_join_at(self, mark: Any, run: int) -> bool:
+        """Whether paths through straight code may join at a mark."""
+        return type(mark) is StraightJoin and mark.may_join
 
     def signature(self, op: Any) -> Any:
         """Return the signature of a call, where a float is like np.float64, and an outcome like any other."""
