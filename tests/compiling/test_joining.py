@@ -8,7 +8,7 @@ import pytest
 
 import wengert as wg
 from wengert.api.differences import ngradient
-from wengert.compiling import reproducing
+from wengert.compiling import joining
 from wengert.compiling.loops import straight_code
 
 
@@ -303,8 +303,8 @@ def test_traces_whose_results_depend_on_other_arguments_are_not_joined():
 
 def test_where_native_code_returns_other_numbers_loops_are_numpy_code(monkeypatch, rng):
     pytest.importorskip("numba")
-    is_right = reproducing._reproduces
-    monkeypatch.setattr(reproducing, "_reproduces", lambda entry, *args: not entry.native and is_right(entry, *args))
+    is_right = joining._reproduces
+    monkeypatch.setattr(joining, "_reproduces", lambda entry, *args: not entry.native and is_right(entry, *args))
 
     def f(x):
         s = 0.0

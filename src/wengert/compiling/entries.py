@@ -18,7 +18,6 @@ from wengert.compiling.optimising import optimised_by
 from wengert.compiling.pipeline import LOWERING, OPTIMISING, Context, Pass
 from wengert.compiling.selections.whole_tapes import lengths_by_line
 from wengert.compiling.watched.guards import with_labels
-from wengert.compiling.watched.loop_heads import Heads
 from wengert.compiling.watched.marks import Earlier, loops_ended_by_guards
 from wengert.compiling.watched.tracing import WatchedTrace
 from wengert.compiling.watched.watchable import has_readable_state, readable_state
@@ -92,8 +91,8 @@ class CompiledTrace:
             inputs: list[Any] = [v.op for v in traced.tape.inputs]
             self.selection_sample = [op.val for op in inputs if not op.callee]
         context = Context(settings.exact, loops and not (reads.draws or reads.asks_time_again))
-        check = [Pass("lifted loops", lambda tape, _: _check_frees_loops(tape, reads.heads))] * frees_loops
-        check += [Pass("joined paths", lambda tape, _: _check_joined(tape, mark))] * (mark is not None)
+        check = [Pass("lifted loops", lambda tape, _: _checked(reads.heads.frees_loops, tape))] * frees_loops
+        check += [Pass("joined paths", lambda tape, _: _checked(bool(mark and mark.joined), tape))] * bool(mark)
         self.tape = optimised_by([*LOWERING, *check, *OPTIMISING], traced.tape, context)
         self.loops = {site: head.description for site, head in heads.items()}
         self.parameters, self.inputs, self.labels = parameters, [*reads.inputs], reads.labels
@@ -237,15 +236,10 @@ class CompiledTrace:
         return "none; it passes now"
 
 
-def _check_frees_loops(tape: Any, heads: Heads) -> Any:
-    if not heads.frees_loops:
-        raise NoFreeLoopError("no loop is free")
-    return tape
-
-
-def _check_joined(tape: Any, mark: Any) -> Any:
-    if not mark.joined:
-        raise NoFreeLoopError("the trace joins no earlier one")
+def _checked(is_freed: bool, tape: Any) -> Any:
+    """Return a tape that frees a loop or joins earlier traces. Errors: NoFreeLoopError."""
+    if not is_freed:
+        raise NoFreeLoopError("no loop is free, or the trace joins no earlier one")
     return tape
 
 

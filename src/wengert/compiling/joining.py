@@ -1,4 +1,7 @@
-"""Join traces of a function that took different branches: one entry makes the calls of all."""
+"""Join traces of a function that took different branches: one entry makes the calls of all.
+
+An entry is kept if its code returns what the trace did.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ from wengert.compiling.loops.earlier_traces import (
 )
 from wengert.compiling.loops.while_loops import may_have_free_loops
 from wengert.errors import StaleTapeError
+from wengert.values.cotangents import has_nan
 from wengert.values.trees import leaves
 
 
@@ -96,6 +100,28 @@ def agree_on_sample(entry: CompiledTrace, other: CompiledTrace) -> bool | None:
         return None
     results = [_result_for(each, other.selection_sample) for each in (entry, other)]
     return None if any([result is None for result in results]) else agree_numerically(*results)
+
+
+def reproducing(entry: CompiledTrace, expected: Any, given: Sequence[Any]) -> CompiledTrace | None:
+    """Return an entry whose code returns what its trace did, if need be as NumPy code; None if that does not, either.
+
+    Another trace would do without loops: native code of all iterations takes minutes to compile.
+    """
+    if _reproduces(entry, expected, given):
+        return entry
+    if not entry.native:
+        return None
+    entry.native = False
+    return entry if _reproduces(entry.compile(), expected, given) else None
+
+
+def _reproduces(entry: CompiledTrace, expected: Any, given: Sequence[Any]) -> bool:
+    """Whether the code of an entry returns these numbers; floating-point warnings are not repeated."""
+    with np.errstate(all="ignore"):
+        made = entry.value(*given)
+    if agree_numerically(made, expected):
+        return True
+    return entry.takes_derivative and has_nan(made) and not has_nan(expected)
 
 
 def agree_numerically(found: Any, expected: Any) -> bool:
