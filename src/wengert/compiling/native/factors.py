@@ -54,24 +54,21 @@ def emit_svd(
     return (u, s, vt) if compute_uv else s
 
 
+def _job(op: Call) -> str:
+    """Return the letter by which LAPACK computes eigenvectors, too, or eigenvalues only."""
+    return "V" if isinstance(op.val, tuple) else "N"
+
+
 def emit_eigh(body: Any, op: Call, a: Any, UPLO: str = "L") -> Any:
-    return _eigenvalues(body, a, "V", UPLO)
-
-
-def emit_eigvalsh(body: Any, op: Call, a: Any, UPLO: str = "L") -> Any:
-    return _eigenvalues(body, a, "N", UPLO)[0]
-
-
-def _eigenvalues(body: Any, a: Any, job: str, triangle: str) -> tuple[View, View]:
-    """Return the eigenvalues of a symmetric matrix of which one triangle counts, and the vectors if the job is V."""
+    """Emit np.linalg.eigh or eigvalsh, of a matrix of which one triangle counts."""
     vectors = copy_by_columns(body, matrix_of(body, a))
     n = vectors.shape[0]
-    if vectors.shape != (n, n) or triangle.upper() not in ("L", "U"):
+    if vectors.shape != (n, n) or UPLO.upper() not in ("L", "U"):
         raise UnsupportedOp("np.linalg.eigh with these arguments")
     values, places = new_columns(body, n), 3 + 5 * n
-    letters = ord(job), ord(triangle.upper())
+    letters = ord(_job(op)), ord(UPLO.upper())
     call_lapack(body, "dsyevd", *letters, n, vectors, n, values, WORKSPACE, integers(body, places), places)
-    return values, vectors
+    return (values, vectors) if _job(op) == "V" else values
 
 
 def emit_well_conditioned_solution(body: Any, a: Any, b: Any) -> View:
@@ -93,18 +90,10 @@ def emit_well_conditioned_solution(body: Any, a: Any, b: Any) -> View:
 
 
 def emit_eig(body: Any, op: Call, a: Any) -> Any:
-    return _real_eigenvalues(body, op.val[0], a, "V")
-
-
-def emit_eigvals(body: Any, op: Call, a: Any) -> Any:
-    return _real_eigenvalues(body, op.val, a, "N")[0]
-
-
-def _real_eigenvalues(body: Any, val: np.ndarray, a: Any, job: str) -> tuple[View, View]:
-    """Return the eigenvalues of a matrix, and the vectors if the job is V; native code fails if one is complex."""
-    matrix = copy_by_columns(body, matrix_of(body, a))
+    """Emit np.linalg.eig or eigvals; the native function fails if an eigenvalue is complex."""
+    matrix, job = copy_by_columns(body, matrix_of(body, a)), _job(op)
     n = matrix.shape[0]
-    if matrix.shape != (n, n) or val.dtype != np.float64:
+    if matrix.shape != (n, n) or (op.val[0] if job == "V" else op.val).dtype != np.float64:
         raise UnsupportedOp("complex eigenvalues")
     check_elements(body, body.operand(a), "{1} - {1} == 0.0")  # as NumPy does: LAPACK may not return
     values, imaginary, unused, vectors = (new_columns(body, *shape) for shape in ((n,), (n,), (1,), (n, n)))
@@ -112,7 +101,7 @@ def _real_eigenvalues(body: Any, val: np.ndarray, a: Any, job: str) -> tuple[Vie
     call_lapack(body, "dgeev", *letters, n, matrix, n, values, imaginary, unused, 1, vectors, n, WORKSPACE)
     sizes = body.level.let("abs({0})", [imaginary], (n,))
     body.level.guard("{0} != 0.0", body.level.reduce("0.0", "radd({0}, {1})", sizes, (n,), 0, None))
-    return values, vectors
+    return (values, vectors) if job == "V" else values
 
 
 def emit_lstsq(body: Any, op: Call, a: Any, b: Any, rcond: Any = None) -> Any:

@@ -161,7 +161,7 @@ def _transform(body: Any, pair: ComplexPair, axis: int, is_inverse: bool) -> Com
         raise UnsupportedOp("a long Fourier transform, or of a length with large prime factors")
     order = (1, 0) if len(shape) == 2 and axis % 2 == 0 else range(len(shape))
     views = [view.transposed(order) for view in views]
-    lines = [v if len(shape) == 2 else replace(v, strides=(0, *v.strides), shape=(1, *v.shape)) for v in views]
+    lines = [view.as_rows() for view in views]
     angles = np.arange(n, dtype=np.longdouble) * (2 * np.arccos(np.longdouble(-1)) / n)
     table = np.stack([np.cos(angles), -np.sin(angles)]).astype(float)
     turns = body.program.parameter((table.tobytes(), "turns"), table, table)

@@ -131,8 +131,7 @@ def emit_running(body: Any, op: Call, a: Any, axis: Any = None) -> Any:
     known = is_native_array(a) and 0 < len(a.shape) <= 2 and type(axis) is int and 0 not in a.shape
     if not known or (op.val.dtype != float and (name, op.val.dtype) != ("cumsum", np.int64)):
         raise UnsupportedOp(f"{callable_name(op.fn)} with these arguments")
-    view = body.view(body.as_float(a))
-    view = view if len(view.shape) == 2 else View(view.memory, view.offset, (0, *view.strides), (1, *view.shape))
+    view = body.view(body.as_float(a)).as_rows()
     along = view.transposed((1, 0)) if axis % len(a.shape) == 0 and len(a.shape) == 2 else view
     strides = row_major(view.shape) if along is view else row_major(view.shape)[::-1]
     source = RUNNING.format(name=name, word=STEPS[name])
@@ -150,9 +149,7 @@ def emit_sums_onward(body: Any, op: Call, weights: Any, z: Any) -> View:
         raise UnsupportedOp("a recurrence of these numbers")
     if weights.shape != (*shape[:-1], shape[-1] - 1):
         raise UnsupportedOp("a recurrence of these numbers")
-    rows = [body.view(body.as_float(body.operand(x))) for x in (weights, z)]
-    if len(shape) == 1:
-        rows = [View(x.memory, x.offset, (0, *x.strides), (1, *x.shape)) for x in rows]
+    rows = [body.view(body.as_float(body.operand(x))).as_rows() for x in (weights, z)]
     return call_helper(body, "sums_onward", (ONWARD,), rows, rows[1].shape, shape)
 
 
@@ -204,7 +201,7 @@ def emit_nonzero(body: Any, op: Call, a: Any) -> Any:
 
 def _places_of_true(body: Any, view: View, count: int) -> list[View]:
     """Return the places of the true elements of a vector or matrix, of which there must be as many as recorded."""
-    rows = view if len(view.shape) == 2 else View(view.memory, view.offset, (0, *view.strides), (1, *view.shape))
+    rows = view.as_rows()
     made = call_helper(body, "places_in_rows", (PLACES_IN_ROWS,), [rows], (*rows.shape, count), (2, count + 1))
     places = [View(made.memory, made.offset + k * (count + 1), (1,), (count,)) for k in range(2)]
     return places[-len(view.shape) :]

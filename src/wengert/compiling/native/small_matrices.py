@@ -150,16 +150,9 @@ def emit_cholesky(body: Any, op: Call, a: Any) -> Any:
     return factor
 
 
-def emit_slogdet(body: Any, op: Call, a: Any) -> Any:
-    return _determinant(body, op, a)[:2]
-
-
-def emit_det(body: Any, op: Call, a: Any) -> Any:
-    return _determinant(body, op, a)[2]
-
-
-def _determinant(body: Any, op: Call, a: Any) -> tuple[Any, ...]:
-    """Return the sign, the logarithm of the size, and the determinant, as numbers."""
+def emit_determinant(body: Any, op: Call, a: Any) -> Any:
+    """Emit np.linalg.slogdet or det, as numbers."""
     factors, pivots = emit_lu(body, a)
     made = call_helper(body, "determinant", (DETERMINANT,), [factors, pivots], (factors.shape[0],), (3,))
-    return tuple([body.level.load(View(made.memory, made.offset + k, (), ())) for k in range(3)])
+    found = [body.level.load(View(made.memory, made.offset + k, (), ())) for k in range(3)]
+    return tuple(found[:2]) if isinstance(op.val, tuple) else found[2]

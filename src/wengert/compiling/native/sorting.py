@@ -90,9 +90,7 @@ def _rows_along(body: Any, a: Any, axis: Any) -> View:
     if not is_native_array(a) or len(a.shape) > 2 or 0 in a.shape or not a.shape:
         raise UnsupportedOp("a sort of this array")
     view = flat_view(body, body.as_float(a)) if axis is None else body.view(body.as_float(a))
-    if len(view.shape) == 1:
-        return replace(view, strides=(0, *view.strides), shape=(1, *view.shape))
-    return view.transposed((1, 0)) if axis % 2 == 0 else view
+    return view.transposed((1, 0)) if len(view.shape) == 2 and axis % 2 == 0 else view.as_rows()
 
 
 def _as_recorded(view: View, shape: tuple[int, ...], axis: Any) -> View:

@@ -143,6 +143,12 @@ class View:
         strides, shape = [tuple([row[axis] for axis in order]) for row in (self.strides, self.shape)]
         return View(self.memory, self.offset, strides, shape, self.kind)
 
+    def as_rows(self) -> View:
+        """Return a vector as a matrix of one row; a matrix itself."""
+        if len(self.shape) == 2:
+            return self
+        return View(self.memory, self.offset, (0, *self.strides), (1, *self.shape), self.kind)
+
     @property
     def parts(self) -> list[View]:
         """Return this view and the views of its indices."""
