@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -176,9 +176,7 @@ class PlacedWriter(SourceWriter):
 
     def write_in_store(self, op: Call, store: Call) -> None:
         """Write an op whose result, final or intermediate, is computed in the target of a store."""
-        for v in references(store.args[1]):
-            if v.id in self.pending:
-                self.settle(v.id)
+        self.settle_operands(references(store.args[1]))
         if store.id in self.zeros_of_store and self.zeros_of_store[store.id].id not in self.exprs:
             self.write_zeros(store)
         place = self.store_targets.get(store.id) or f"{self.exprs[store.args[0].id].text}[{self.key(store.args[1])}]"
@@ -186,6 +184,12 @@ class PlacedWriter(SourceWriter):
             super().assign(op, lambda: Snippet(place, TIGHT))
             place = self.store_targets[store.id] = self.exprs[op.id].text
         self.write_into(op, place)
+
+    def settle_operands(self, variables: Iterable[Variable]) -> None:
+        """Write the pending expressions of some variables as statements."""
+        for v in variables:
+            if v.id in self.pending:
+                self.settle(v.id)
 
     def write_into(self, op: Call, place: str) -> None:
         """Write an op whose result goes into an existing array."""
@@ -288,9 +292,7 @@ class FloatWriter(PlacedWriter):
         source = source_of_floats(op.fn)
         if source is None:
             return super().call(op)
-        for v in op.references():
-            if v.id in self.pending:
-                self.settle(v.id)
+        self.settle_operands(op.references())
         return Snippet(source.format(*[self.arg(a).text for a in op.args]), TIGHT)
 
     def end(self) -> None:
