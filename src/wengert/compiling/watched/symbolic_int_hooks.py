@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.constants import are_equal_constants
 from wengert.compiling.watched.counter_lookups import is_lookup
 from wengert.compiling.watched.effect_calls import is_effect
 from wengert.compiling.watched.effects import Sink
@@ -382,11 +383,7 @@ def _gives_same_floats(f: Any, args: tuple[Any, ...]) -> bool:
         made, like = f(*map(float_of, args)), f(*[int(float_of(a)) if type(a) is SymbolicInt else a for a in args])
     except Exception:
         return False
-    return is_inexact(like) and _type_and_bits(made) == _type_and_bits(like)
-
-
-def _type_and_bits(x: Any) -> Any:
-    return type(x), np.asarray(x).dtype, np.shape(x), np.asarray(x).tobytes()
+    return is_inexact(like) and are_equal_constants(made, like)
 
 
 _REFUSED_HOOKS = {
