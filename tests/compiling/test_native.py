@@ -23,10 +23,9 @@ from wengert.compiling.native import module as native_module
 from wengert.compiling.native import nests
 from wengert.compiling.native import source as source_module
 from wengert.compiling.native import tiering as native_choosing
-from wengert.compiling.native.compiled import compile_native
+from wengert.compiling.native.compiled import NativeTape, compile_native
 from wengert.compiling.native.tiering import TieredFunction
 from wengert.compiling.native.values import Affine, FlatMemory, UnsupportedOp, View
-from wengert.compiling.native.whole import NativeTape
 from wengert.compiling.native.writer import NativeWriter
 from wengert.errors import NativeUnavailableError
 from wengert.tape.loops import Loop

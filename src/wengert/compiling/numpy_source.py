@@ -53,8 +53,8 @@ def compile_numpy(
     context = Context(exact, parallel=compile_block is not None)
     made = run_passes(passes, tape, context)[-1]
     if any([entry.name == FLOATS.name for entry in context.log]):
-        lazy = functools.cache(lambda: compile_numpy(tape, name, exact, WITHOUT_FLOATS, compile_block))
-        writer: PlacedWriter = FloatWriter(made, sites=True, plain=lambda *args, **words: lazy()(*args, **words))
+        plain = compiled_when_called(lambda: compile_numpy(tape, name, exact, WITHOUT_FLOATS, compile_block))
+        writer: PlacedWriter = FloatWriter(made, sites=True, plain=plain)
     else:
         writer = PlacedWriter(made, sites=True)
     writer.compile_block = compile_block
@@ -64,6 +64,12 @@ def compile_numpy(
     threads = ", on several threads" if compile_block else ""
     function.blocks = [f"{op.site}: {op.fn.describe()}{threads}" for op in loops]
     return function
+
+
+def compiled_when_called(make: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
+    """Return the function that `make` compiles, at its first call."""
+    made = functools.cache(make)
+    return lambda *args, **kwargs: made()(*args, **kwargs)
 
 
 def compile_numpy_block(body: AnyTape) -> Callable[..., Any]:

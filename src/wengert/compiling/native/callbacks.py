@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.native.compiled import NativeTape
 from wengert.compiling.native.module import compile_source
 from wengert.compiling.native.values import PartOf, Scalar, UnsupportedOp
-from wengert.compiling.native.whole import NativeTape
 from wengert.errors import NotNativeError
 from wengert.tape.interface import AnyRunningTape
 from wengert.tape.ops import Call, Input, Op
