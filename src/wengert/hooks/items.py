@@ -34,7 +34,7 @@ from wengert.recording.record import record_call
 from wengert.recording.recording import C_ONLY_TYPES, MOST_SEARCHED, STATE, OpenCounts, Recording, users_line
 from wengert.recording.shadow import SHADOW, WEAKLY_HELD_ABOVE, weak
 from wengert.values.data_classes import READS
-from wengert.values.keys import PLAIN_BOUNDS, has_known_parts, has_plain_parts
+from wengert.values.keys import has_known_parts, has_plain_parts
 from wengert.values.names import home_of, lookup
 from wengert.values.sites import Site, UpdatingSite
 from wengert.values.specs import CERTAIN, COMPLEX, FLOATS, Spec, is_certain, spec_of
@@ -56,7 +56,9 @@ def get_item(key: Any, container: Any, site: Site | None) -> Any:
         if slot is None and t in C_ONLY_TYPES:
             if id(key) not in SHADOW:
                 return container[key]
-        elif (recording := STATE.fast) is not None and (kind is int or _is_short(key)):
+        elif (recording := STATE.fast) is not None and (
+            kind is int or (has_plain_parts(key) if kind is slice else _is_short(key))
+        ):
             return _get_part(recording, container, key, slot, site)
     elif t in _ITEMS:
         if OpenCounts.tapes:
@@ -84,21 +86,23 @@ def get_item(key: Any, container: Any, site: Site | None) -> Any:
 def _get_part(recording: Recording, array: np.ndarray, key: Any, slot: int | None, site: Site | None) -> Any:
     """Do `array[key]` by a short path, for an untraced key of known parts; `slot` is that of the shadow table."""
     memory: Memory = recording.memory  # type: ignore[assignment]
-    owner = array if array.base is None else array.base
+    owner = array if (base := array.base) is None else base
     storage = memory.storages.get(id(owner))
-    if storage is not None and storage.slot is not None and not (OpenCounts.tapes or memory.lent):
+    if storage is None and type(owner) is _ndarray and owner.base is None and not memory.holds_objects:
+        value = array[key]  # of memory that was not written
+        return value if slot is None else _record_item(recording, array, key, value, slot, site, True)
+    if storage is not None and storage.slot is not None and not (OpenCounts.tapes or memory.has_lent):
         value = array[key]
         kind = type(value)
         if kind is _ndarray and value.base is array is owner:
+            shape = array.shape
             if type(site) is UpdatingSite:
-                memory.update = value, key, array.shape, array.shape, storage, storage.stamp
-            elif value.shape == array.shape:
-                storage.note_key(value, key, array.shape)
+                memory.update = value, key, shape, shape, storage, storage.stamp
+            elif value.shape == shape:
+                storage.note_key(value, key, shape)
             else:
                 STATE.site = site
-                storage.add_view(
-                    value, read_at_key(recording, value, storage.slot, storage.spec, key), key, array.shape
-                )
+                storage.add_view(value, read_at_key(recording, value, storage.slot, storage.spec, key), key, shape)
             return value
         if owner is not array or kind not in _element_types:
             return _read_written(recording, storage, owner, array, key, value, site)
@@ -109,14 +113,11 @@ def _get_part(recording: Recording, array: np.ndarray, key: Any, slot: int | Non
     if memory.holds_objects and array.dtype.char in "OV":
         STATE.site = site
         return _get_item_slowly(array, key)
-    is_plain = type(owner) is _ndarray and owner.base is None and not memory.fields
-    if storage is not None or (memory.storages and not is_plain):
+    if memory.storages:
         STATE.site = site
         slot = memory.slot(array)
     value = array[key]
-    if slot is None:
-        return value
-    return _record_item(recording, array, key, value, slot, site, storage is None and is_plain)
+    return value if slot is None else _record_item(recording, array, key, value, slot, site)
 
 
 def _read_written(
@@ -165,7 +166,7 @@ def _record_item(
     memory: Memory = recording.memory  # type: ignore[assignment]
     entries, kind = recording.entries, type(value)
     base = value.base if kind is _ndarray else None
-    is_odd = base is not array and base is not array.base if base is not None else kind not in _RECORDED
+    is_odd = kind not in _RECORDED if base is None else not (is_apart or base is array or base is array.base)
     spec = None if is_odd or recording.inert else recording.specs.get(slot) or _first_spec(recording, array, slot)
     if spec is None:
         STATE.site = site
@@ -181,10 +182,10 @@ def _record_item(
     SHADOW[id(value)] = new_slot
     if base is not None:
         if not is_apart and memory.storages:
-            plain = type(base) is _ndarray and base.base is None and not memory.fields  # it owns the memory
+            plain = type(base) is _ndarray and base.base is None and not memory.holds_objects  # it owns the memory
             if not plain or id(base) in memory.storages:
                 memory.add_view(value, new_slot)
-        if memory.lent and memory.lent.shows(array):
+        if memory.has_lent and memory.lent.shows(array):
             memory.lent.note(value)
     return value
 
@@ -200,8 +201,6 @@ _RECORDED = {*_element_types, np.ndarray}
 
 def _is_short(key: Any) -> bool:
     """Whether `_record_item` may record a read at this key; on a tape, integers in a tuple or array may be traced."""
-    if type(key) is slice and key.step is None:
-        return type(key.start) in PLAIN_BOUNDS and type(key.stop) in PLAIN_BOUNDS
     if OpenCounts.tapes:
         return type(key) is not tuple and has_plain_parts(key)
     return has_plain_parts(key) or has_known_parts(key)

@@ -23,36 +23,41 @@ from wengert.values.keys import frozen, has_known_parts, has_plain_parts, is_ele
 from wengert.values.sites import Site
 from wengert.values.specs import SCALARS, spec_of
 
-_FLOAT64 = np.dtype(float)
+_FLOAT64, _array = np.dtype(float), np.ndarray
 _SIGNS = {operator.add: 1, np.add: 1, operator.sub: -1, np.subtract: -1}
 
 
 def store_entry(memory: Memory, array: np.ndarray, key: Any, value: Any, site: Site | None) -> bool:
     """Store a number or floats into a part of an array, or of a view of one written before, and record that."""
-    owner, stores, entries = array if array.base is None else array.base, ShortForms.stores, memory.recording.entries
-    storage = memory.storage_for_short_path(owner, array.dtype)
-    if stores is None or (storage is None and (owner is not array or not memory.may_begin(owner, array.dtype))):
+    owner, dtype = array if (base := array.base) is None else base, array.dtype
+    stores, entries, storage = ShortForms.stores, memory.recording.entries, memory.storage_for_short_path(owner, dtype)
+    if stores is None or (storage is None and (owner is not array or not memory.may_begin(owner, dtype))):
         return False
-    region, kept, where = None, value, key
+    region, where = None, key
+    kept, is_whole = value, False
     ends_update = value is memory.update[0] and array.shape == memory.update[2]  # which was read at this key
     if ends_update or type(key) is slice or not is_element(key, array.ndim):
-        is_known = ends_update or has_plain_parts(key) or (array.nbytes <= WEAKLY_HELD_ABOVE and has_known_parts(key))
-        region = value if ends_update else array[key] if is_known else None  # a copy, if the key has arrays
-        if region is None or not 0 < region.size <= owner.size:
+        if ends_update:
+            region = value
+        elif has_plain_parts(key) or (array.nbytes <= WEAKLY_HELD_ABOVE and has_known_parts(key)):
+            region = array[key]  # a copy, if the key has arrays
+        else:
             return False
-        if region.size == owner.size and not _is_like_owner(owner, array, region, value):
-            return False
+        if not 0 < region.size < owner.size:
+            if not region.size or not _is_like_owner(owner, array, region, value):
+                return False
+            is_whole = True
         if region.base is None:
             where = memory.capture(key)
-    if type(value) is not np.ndarray:
+    if type(value) is not _array:
         value_slot = SHADOW.get(id(value))
-    elif region is None or value.dtype is not array.dtype:
+    elif region is None or value.dtype is not dtype:
         return False
     else:
-        source = value if value.base is None else value.base
-        if type(source) is not np.ndarray or source.base is not None or source is owner:
+        source = value if (base := value.base) is None else base
+        if type(source) is not _array or source.base is not None or source is owner:
             return False
-        is_plain = id(source) not in memory.storages and not memory.fields
+        is_plain = id(source) not in memory.storages and not memory.holds_objects
         kept, value_slot = spec_of(value), SHADOW.get(id(value)) if is_plain else memory.slot(value)
     if storage is None:
         if value_slot is None and id(owner) not in SHADOW:
@@ -73,7 +78,7 @@ def store_entry(memory: Memory, array: np.ndarray, key: Any, value: Any, site: S
     except Exception as error:
         memory.ended_by(error)
         raise
-    if region is not None and region.size == owner.size:
+    if is_whole:
         memory.hold(storage, owner, value_slot)
     else:
         before = storage.slot
@@ -89,7 +94,7 @@ def store_entry(memory: Memory, array: np.ndarray, key: Any, value: Any, site: S
 def _is_like_owner(owner: np.ndarray, array: np.ndarray, region: np.ndarray, value: Any) -> bool:
     """Whether a value that is stored into a region of an owner's size becomes the owner's content as it is."""
     is_whole = region.base is array is owner and region.shape == owner.shape and region.strides == owner.strides
-    return is_whole and type(value) is np.ndarray and value.shape == owner.shape
+    return is_whole and type(value) is _array and value.shape == owner.shape
 
 
 def sign_of_sum(primitive: Primitive) -> int:
@@ -127,7 +132,7 @@ def update_entry(
             return False
     elif owner.shape != shape or memory.storage_for_short_path(owner) is not storage:
         return False
-    if kind is np.ndarray:
+    if kind is _array:
         if operand.dtype is not _FLOAT64:
             return False
         kept, slot = spec_of(operand), memory.slot(operand)
@@ -137,10 +142,16 @@ def update_entry(
         return False
     if recording.stream is not None or not target.size or not target.ndim:
         return False
-    made = _entry_of_update(memory, primitive, sign, storage, key, target, operand, kept, slot)
-    if made is None:
-        return False
-    op, y, ins, args = made
+    if sign and key is not None:
+        if sign == -1 and slot is not None:
+            slot = _record_negative(recording, operand, kept, slot)
+        op, y = ShortForms.sums[True, slot is not None], None
+        ins, args = (storage.slot, None, slot), (storage.spec, key, kept)
+    else:
+        made = _entry_of_update(memory, primitive, storage, key, target, operand, kept, slot)
+        if made is None:
+            return False
+        op, y, ins, args = made
     if memory.is_captured(owner) and target.flags.writeable:
         saved = saved_region(len(entries) + (y is not None), target)  # its own entry reads what was there before
         if is_copy:
@@ -168,7 +179,6 @@ def update_entry(
 def _entry_of_update(
     memory: Memory,
     primitive: Primitive,
-    sign: int,
     storage: Storage,
     key: Any,
     target: np.ndarray,
@@ -178,21 +188,17 @@ def _entry_of_update(
 ) -> tuple[Any, ...] | None:
     """Return the op, value, slots and arguments of the entry of an update; None if it is not for the short path.
 
-    The value is None for a sum, else the Spec of the target. `kept` is the operand if it is a number, else its Spec.
+    The value is the Spec of the target. `kept` is the operand if it is a number, else its Spec. A sum into a part has
+    an entry of another form.
     """
-    before = storage.slot
-    if sign and key is not None:
-        if sign == -1 and slot is not None:
-            slot = _record_negative(memory.recording, operand, kept, slot)
-        return ShortForms.sums[True, slot is not None], None, (before, None, slot), (storage.spec, key, kept)
-    bound = primitive.simple_bound((True, slot is not None))
+    before, bound = storage.slot, primitive.simple_bound((True, slot is not None))
     if not (bound.is_simple and memory.residuals_may_be_copies) or memory.recording.inert:
         return None
     if target.nbytes > WEAKLY_HELD_ABOVE:  # a copy would cost more than to save and restore it
         return None
     places, spec = bound.residual_places, spec_of(target)
     old = target.copy() if 0 in places else spec
-    if 1 in places and type(operand) is np.ndarray:
+    if 1 in places and type(operand) is _array:
         kept = old if operand is target and 0 in places else memory.capture(operand)
     if key is None:
         return bound, spec, (before, slot), (old, kept)
@@ -207,11 +213,11 @@ def sum_entry(recording: Recording, add: Callable[..., Any], array: np.ndarray, 
         return False
     if not array.flags.writeable:  # np.add.at may write into it
         return False
-    if type(key) is not np.ndarray or key.dtype.kind not in "iu":
+    if type(key) is not _array or key.dtype.kind not in "iu":
         return False
     if recording.checks_fp_errors or recording.context is not None:
         return False
-    if type(value) is np.ndarray:
+    if type(value) is _array:
         if value.dtype is not _FLOAT64 or not _owns_other_memory(value, array):
             return False
         kept, slot = spec_of(value), memory.slot(value)
@@ -230,7 +236,7 @@ def sum_entry(recording: Recording, add: Callable[..., Any], array: np.ndarray, 
 def _owns_other_memory(value: np.ndarray, array: np.ndarray) -> bool:
     """Whether the memory of an array belongs to NumPy, and not to the owner `array`."""
     owner = value if value.base is None else value.base
-    return type(owner) is np.ndarray and owner.base is None and owner is not array
+    return type(owner) is _array and owner.base is None and owner is not array
 
 
 def write_entry(
@@ -327,7 +333,7 @@ def _write_at_place(
     mask: tuple[bool, ...] = ()
     kept: list[Any] = []
     for a in args:
-        is_array = type(a) is np.ndarray
+        is_array = type(a) is _array
         slot = SHADOW.get(id(a)) if not is_array else own if a is target and own is not None else memory.slot(a)
         ins, mask = (*ins, slot), (*mask, slot is not None)
         kept.append(spec if a is target else spec_of(a) if is_array else a)
@@ -411,14 +417,14 @@ def _record_negative(recording: Recording, value: Any, kept: Any, slot: int) -> 
     """Record the negative of an array or number at this slot, `kept` as its Spec or itself; return its slot."""
     negative = ShortForms.negative
     assert negative is not None
-    is_array = type(value) is np.ndarray
+    is_array = type(value) is _array
     bound = negative.simple_bound((True,)) if is_array else negative.scalar_bound((True,))
     recording.entries.append((bound, kept if is_array else -value, (slot,), (kept,), None, STATE.site))
     return len(recording.entries) - 1
 
 
 def _slot_of(memory: Memory, value: Any) -> int | None:
-    return memory.slot(value) if type(value) is np.ndarray else SHADOW.get(id(value))
+    return memory.slot(value) if type(value) is _array else SHADOW.get(id(value))
 
 
 def _keep_residuals(memory: Memory, bound: Bound, target: np.ndarray, args: tuple[Any, ...], kept: list[Any]) -> None:
@@ -430,7 +436,7 @@ def _keep_residuals(memory: Memory, bound: Bound, target: np.ndarray, args: tupl
     for k in bound.residual_places:
         if args[k] is target and target.nbytes <= WEAKLY_HELD_ABOVE and memory.residuals_may_be_copies:
             kept[k] = target.copy()
-        elif type(args[k]) is np.ndarray:
+        elif type(args[k]) is _array:
             kept[k] = memory.capture(args[k])
 
 
@@ -446,13 +452,13 @@ def run_unfinished(memory: WrittenMemory, fn: Callable[..., Any], given: tuple[A
 
 def _are_floats(target: np.ndarray, args: tuple[Any, ...]) -> bool:
     """Whether a call has floats only, and an argument of the target's shape, so that its result has it too."""
-    if type(target) is not np.ndarray or target.dtype is not _FLOAT64 or not target.ndim or not target.size:
+    if type(target) is not _array or target.dtype is not _FLOAT64 or not target.ndim or not target.size:
         return False
     is_whole = False
     for a in args:
         if a is target:
             is_whole = True
-        elif type(a) is np.ndarray:
+        elif type(a) is _array:
             if a.dtype is not _FLOAT64:
                 return False
             is_whole = is_whole or a.shape == target.shape

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
+from wengert.recording.interface import WrittenMemory
 from wengert.recording.recording import Recording, users_line
 from wengert.values.views import owner_of
 
@@ -24,9 +25,10 @@ class LentViews(dict[int, list[Ref]]):
     It also has the results that something else holds too, such as workspaces.
     """
 
-    __slots__ = ("_workspaces", "overwritten", "unspoken")
+    __slots__ = ("_memory", "_workspaces", "overwritten", "unspoken")
 
-    def __init__(self) -> None:
+    def __init__(self, memory: WrittenMemory) -> None:
+        self._memory = memory
         self.overwritten: dict[int, Ref] = {}
         self._workspaces: dict[int, Ref] = {}
         self.unspoken: set[int] = set()  # slots of values that such functions wrote into their arguments
@@ -34,6 +36,7 @@ class LentViews(dict[int, list[Ref]]):
     def note(self, view: np.ndarray) -> None:
         """Add a view that a function with a rule returned, or a view of such a view."""
         self.setdefault(id(owner_of(view)), []).append(weakref.ref(view))
+        self._memory.has_lent = True
 
     def shows(self, array: Any) -> bool:
         """Whether an array is a view added by `note`."""
@@ -59,6 +62,7 @@ class LentViews(dict[int, list[Ref]]):
             view = ref()
             if view is not None and not (whole and _is_within(view, region)):
                 self.overwritten[id(view)] = ref
+        self._memory.has_lent = bool(self)
 
     def refuse_spoilt(self, recording: Recording, array: np.ndarray) -> None:
         """Refuse to read a view that was partly overwritten."""

@@ -33,14 +33,7 @@ from wengert.values.keys import frozen
 from wengert.values.lazy_attribute import computed_once, made_when_read
 from wengert.values.named_tuples import NamedTuple
 from wengert.values.specs import elements, is_inexact, spec_of
-from wengert.values.views import (
-    content_of,
-    covers,
-    is_foreign,
-    lens_of,
-    owner_of,
-    part_of,
-)
+from wengert.values.views import content_of, covers, is_foreign, lens_of, owner_of, part_of
 
 _FLOAT64 = np.dtype(float)
 _COPIED_UP_TO = 512  # bytes; an entry takes as many without its arrays
@@ -57,7 +50,6 @@ class Owner(NamedTuple):
     before: Any
 
 
-_Arrays = computed_once[dict[int, np.ndarray]]
 _Replaced = computed_once[list[dict[int, tuple[Any, ...]]]]
 
 
@@ -66,9 +58,11 @@ class Memory:
 
     __slots__ = (
         "__dict__",
+        "_captured",
         "arguments",
         "captured_to",
         "finals",
+        "has_lent",
         "has_outer_reads",
         "holds_objects",
         "recording",
@@ -80,22 +74,23 @@ class Memory:
     )
 
     written_like: computed_once[set[Any]] = made_when_read(set)  # the specs of all owners ever written
-    _captured: _Arrays = made_when_read(dict)  # owners of the residuals of pullbacks, by id
     _roots: computed_once[Roots] = made_when_read(dict)
     replaced: _Replaced = made_when_read(list)  # copied residuals, kept alive since their ids are in the shadow table
-    lent = made_when_read(lambda: lent_views.LentViews())  # the modules are imported late
+    lent = computed_once[Any](lambda memory: lent_views.LentViews(memory))  # the modules are imported late
     placed = made_when_read(lambda: placed_views.PlacedViews())
     fields = made_when_read(lambda: fields.Fields())
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self.storages: dict[int, Storage] = {}  # of the owners that were written, by id
+        self._captured: dict[int, np.ndarray] = {}  # owners of the residuals of pullbacks, by id
         self.captured_to = 0  # `_captured` has the owners of all entries below this one
         self.arguments: list[tuple[np.ndarray, int, Level | None]] = []  # with their levels; not yet among the roots
         self.undo: list[UndoRecord] = []
         self.finals: FinalContents | None = None  # set once memory is to be restored after the log is used up
         self.has_outer_reads = False  # whether users' rules were called, whose pullbacks may read anything
         self.runs_others = False  # whether a user's rule was called: its pullback may have side effects
+        self.has_lent = False  # whether `lent` has views
         self.holds_objects = False  # whether object arrays or structured arrays hold traced values
         self.unfinished = 0  # how many writes have begun and not ended; one that an exception cut short never ends
         self.update: PartUpdate = NO_UPDATE
@@ -103,10 +98,17 @@ class Memory:
     @property
     def roots(self) -> Roots:
         """Return the Roots by owner; arguments (2 µs each) are added at the first call, which few traces make."""
+        if self.arguments:
+            self._file_arguments()
+        return self._roots
+
+    def _file_arguments(self) -> None:
         while self.arguments:
             array, slot, level = self.arguments.pop(0)
             file_array(self._roots, array, slot, level, True)
-        return self._roots
+            storage = self.storages.get(id(owner_of(array)))
+            if storage is not None:
+                storage.short_dtype = None  # until `join` has put the array into this version
 
     @property
     def captured(self) -> dict[int, np.ndarray]:
@@ -124,18 +126,17 @@ class Memory:
     def storage_for_short_path(self, owner: Any, dtype: Any = _FLOAT64) -> Storage | None:
         """Return the version of an owner of traced numbers of this dtype that short paths may write, else None."""
         storage = self.storages.get(id(owner))
-        if storage is None or storage.slot is None or storage.short_dtype is not dtype or self.lent:
+        if storage is None or storage.slot is None or self.has_lent:
             return None
-        found = (self.roots if self.arguments else self._roots).get(id(owner))
-        if found is not None and found[1].waiting and found[0]() is owner:  # inner arguments, which `join` must add
-            return None
-        return storage
+        if self.arguments:
+            self._file_arguments()
+        return storage if storage.short_dtype is dtype else None
 
     def may_begin(self, owner: Any, dtype: Any = _FLOAT64) -> bool:
         """Whether short paths may write traced numbers of this dtype into memory that has not been written yet."""
         if type(owner) is not np.ndarray or owner.base is not None or owner.dtype is not dtype or dtype not in _WRITTEN:
             return False
-        return not (id(owner) in self.storages or self.lent or self.holds_objects or self.recording.keep)
+        return not (id(owner) in self.storages or self.has_lent or self.holds_objects or self.recording.keep)
 
     @property
     def residuals_may_be_copies(self) -> bool:
@@ -145,11 +146,11 @@ class Memory:
     def _capture_simple_calls(self) -> None:
         entries, captured = self.recording.entries[self.captured_to :], self._captured
         for entry in entries:
-            op: Any = None if entry is None else entry[0]
-            if type(op) is not Bound or not op.is_simple or op.of_numbers:
+            if entry is None or not entry[0].is_simple or entry[0].of_numbers:
                 continue
+            op: Bound = entry[0]
             if self.recording.keep:
-                residuals: Any = entry[1], *entry[3]  # type: ignore[index]
+                residuals: Any = entry[1], *entry[3]
             elif op.residual_places or op.reads_y == "value":
                 residuals = op.residuals(entry)
             else:
@@ -167,7 +168,7 @@ class Memory:
         owner = array if array.base is None else array.base
         storage = self.storages.get(id(owner))
         if storage is None:
-            if not self.storages or (type(owner) is np.ndarray and owner.base is None and not self.fields):
+            if not self.storages or (type(owner) is np.ndarray and owner.base is None and not self.holds_objects):
                 return SHADOW.get(id(array))
             storage = self._storage(array)
             if storage is None:
@@ -350,12 +351,11 @@ class Memory:
             slot = root.put_into(self.recording, owner, slot)
         if storage is None:
             storage = self.follow(owner, slot)
-        storage.slot = slot
+        storage.slot, storage.short_dtype = slot, self._short_dtype(owner)
         if not self.recording.keep:
             return Owner(owner, storage, storage.spec)
-        return Owner(
-            owner, storage, owner.copy(order="K") if slot is None else owner
-        )  # if traced, its variable is enough
+        before = owner.copy(order="K") if slot is None else owner  # if traced, its variable is enough
+        return Owner(owner, storage, before)
 
     def _field(self, array: np.ndarray, owner: np.ndarray) -> np.ndarray:
         """Return the field of a structured array that is about to be written."""
@@ -370,14 +370,16 @@ class Memory:
         """Start a version of an owner at this slot: from now on its views are read through their lenses."""
         ref = weakref.ref(owner, forgetting(self.storages, id(owner)))
         storage = self.storages[id(owner)] = Storage(ref, slot, spec_of(owner))
-        if owner.dtype in _WRITTEN and owner.base is None and not self.recording.keep:
-            storage.short_dtype = owner.dtype
         storage.shadowed = weakref.ref(owner, forgetting(SHADOW, id(owner)))
         self.written_like.add(storage.spec)
         if self.recording.reads is not None:
             self.recording.reads.before_write(owner)
         leave_array_fast_path()
         return storage
+
+    def _short_dtype(self, owner: np.ndarray) -> Any:
+        """Return the dtype of an owner into which short paths may write, else None."""
+        return owner.dtype if owner.dtype in _WRITTEN and owner.base is None and not self.recording.keep else None
 
     def written(self, storage: Storage, owner: np.ndarray, slot: int | None) -> None:
         """Note that the owner of `storage` has a new version, at `slot`."""

@@ -19,6 +19,7 @@ class WrittenMemory(Protocol):
     undo: list[Any]
     replaced: list[Any]
     has_outer_reads: bool
+    has_lent: bool
     holds_objects: bool
     runs_others: bool
     unfinished: int  # steps that write or move memory and have begun

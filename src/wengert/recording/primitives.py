@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import operator
 import os
 from collections.abc import Callable
 from typing import Any
@@ -54,7 +55,7 @@ def hashable(f: Any) -> Any:
 class Primitive:
     """A callable that is recorded and not entered, with its rule."""
 
-    is_simple = False
+    is_simple, at_key = False, None
     __slots__ = (
         "asks_subclasses",
         "bounds",
@@ -149,13 +150,15 @@ class Bound:
     part of the reverse pass on floats and `array_step` that on arrays, generated after some uses; `forth` is that of
     forward mode on floats. `scatter` adds to the cotangent of the only wanted argument, the first; `above`: so many
     elements has an x̄ to which it pays to add in place, or None. `of_numbers`: all arguments are numbers.
-    `of_subclass`: an argument is of a class made from `np.ndarray`, whose operators no rule must meet.
+    `of_subclass`: an argument is of a class made from `np.ndarray`, whose operators no rule must meet. `at_key` is `fn`
+    if it reads or writes a part of an array, so that the reverse pass has a step for it that reads no rule.
     """
 
     __slots__ = (
         "__dict__",
         "above",
         "array_step",
+        "at_key",
         "fn",
         "forth",
         "is_simple",
@@ -187,6 +190,7 @@ class Bound:
         assert rule is not None
         self.primitive = primitive
         self.fn, self.name, self.kind, self.rule = primitive.fn, primitive.name, primitive.kind, rule
+        self.at_key = primitive.fn if primitive.fn in _AT_A_KEY else None
         self.step: Callable[..., None] | None = None
         self.forth: Callable[[Any, Any], Any] | None = None
         self.array_step: Callable[..., None] | None = None
@@ -273,14 +277,15 @@ class PartUpdate:
     """
 
     is_simple, step, scatter, outer_state, kind = False, None, None, None, "call"
-    __slots__ = ("bound", "fn", "name", "reads_y", "residual_kinds", "rule", "wanted")
+    __slots__ = ("at_key", "bound", "fn", "name", "reads_y", "residual_kinds", "rule", "wanted")
 
     def __init__(self, bound: Bound) -> None:
         self.bound, self.fn, self.name, self.rule = bound, bound.fn, bound.name, bound.rule
-        self.reads_y, self.wanted = bound.reads_y, bound.wanted
+        self.reads_y, self.wanted, self.at_key = bound.reads_y, bound.wanted, PartUpdate
         self.residual_kinds = ("shape", "static", *bound.residual_kinds)
 
 
+_AT_A_KEY = (operator.getitem, setitem, additem)
 _REDUCING = {np.sum: np.add, np.prod: np.multiply, np.max: np.maximum, np.min: np.minimum}
 
 

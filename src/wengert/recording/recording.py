@@ -143,6 +143,7 @@ class Recording:
         "saved_shadow",
         "saved_state",
         "solver_effects",
+        "specs",
         "stopped",
         "stream",
         "survey",
@@ -154,7 +155,6 @@ class Recording:
 
     texts: _Table = made_when_read(dict)  # texts made from traced values, by id
     origins: _Table = made_when_read(dict)  # of texts on a tape, by id: the call that made the text, or its slot
-    specs: _Table = made_when_read(dict)  # by slot: the Specs of arrays that were read at keys
     late_slots: _Table = made_when_read(dict)  # of what the recording around it read after this one began: its slots
     caches: _Caches = made_when_read(dict)  # what functions with a cache have given in this trace
     fresh_objects: _Table = made_when_read(dict)  # new objects made for old ones, by id: the new and the old one
@@ -164,6 +164,7 @@ class Recording:
 
     def __init__(self, keep: bool, context: Any = None) -> None:
         self.entries: list[Entry | None] = []
+        self.specs: dict[int, Any] = {}  # by slot: the Specs of arrays that were read at keys
         self.levels: list[Level] = []
         self.inner = 0  # how many levels are open inside of the outermost, also where one is hidden from what runs
         self.walked = 0  # how many levels are hidden, since the pass over their entries is running

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class RruleCall:
     """A call of an rrule: the pullback that it returned, the level of this, and the forms of its containers."""
 
-    is_simple = False
+    is_simple, at_key = False, None
     __slots__ = ("fn", "forms", "kind", "level", "name", "outer_state", "pullback", "rule", "step")
 
     def __init__(

@@ -185,11 +185,11 @@ class _RepeatableCall:
         held = (*_cached_arguments(self.caches), *self.reach.arrays)
         self.traced = {id(a): SHADOW[id(a)] for a in held if id(a) in SHADOW}
         self.texts, self.fresh_objects = dict(recording.texts), dict(recording.fresh_objects)
-        self.versions: list[tuple[Any, int | None]] = []
+        self.waiting = [(root, root.waiting.copy()) for _, root in memory_of(recording).roots.values()]
+        self.versions: list[tuple[Any, int | None, Any]] = []
         for storage in recording.memory.storages.values():
             storage.views.clear()  # so that both runs read views of it again, at the same keys
-            self.versions.append((storage.owner, storage.slot))
-        self.waiting = [(root, root.waiting.copy()) for _, root in memory_of(recording).roots.values()]
+            self.versions.append((storage.owner, storage.slot, storage.short_dtype))
 
     def run(self) -> Any:
         """Call the instrumented function."""
@@ -300,8 +300,7 @@ def _content_before(recording: Recording, owner: np.ndarray, records: list[Any])
 class CheckpointEntry:
     """A checkpoint on the recording, stored in an entry in place of a primitive."""
 
-    is_simple = False
-    step = None
+    is_simple, at_key, step = False, None, None
     kind = "call"
     __slots__ = ("call", "fn", "name", "outputs", "recording", "rule", "site", "start", "trail")
 
@@ -424,9 +423,9 @@ class _RestoredRecording:
             if type(slot) is int and slot < self.folded.start:
                 SHADOW[id(copy)] = slot
         memory.storages = {}
-        for ref, version in call.versions:
+        for ref, version, short_dtype in call.versions:
             if (owner := ref()) is not None:
-                memory.follow(owner, version)
+                memory.follow(owner, version).short_dtype = short_dtype
                 if version is not None:
                     SHADOW[id(owner)] = version
         for root, waiting in call.waiting:

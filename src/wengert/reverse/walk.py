@@ -156,8 +156,8 @@ def _walk_quickly(
                 table[slot] = None
                 (op.array_step or _simple_step)(cotangents, table, cotangent, entry)
             elif slot not in inputs:
-                at_key = _AT_A_KEY.get(op.fn if type(op) is Bound else type(op)) if quick else None
-                if at_key is None or not at_key(cotangents, slot, entry):
+                at_key = op.at_key
+                if at_key is None or not quick or not _STEPS_AT_A_KEY[at_key](cotangents, slot, entry):
                     general_step(cotangents, slot, entry, depth)
             if drop_entries:
                 entries[slot] = None
@@ -333,7 +333,7 @@ def _simple_step(cotangents: Cotangents, table: Any, y_bar: Any, entry: Entry) -
             cotangents.add(slot, x_bar)
 
 
-_AT_A_KEY: dict[Any, Callable[..., bool]] = {
+_STEPS_AT_A_KEY: dict[Any, Callable[..., bool]] = {
     getitem: number_read,
     setitem: number_store,
     additem: number_sum,

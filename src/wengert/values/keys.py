@@ -57,7 +57,9 @@ def is_element(key: Any, ndim: int) -> bool:
 def has_plain_parts(key: Any) -> bool:
     """Whether a key consists of integers, and of slices between integers."""
     if type(key) is slice:
-        return type(key.start) in PLAIN_BOUNDS and type(key.stop) in PLAIN_BOUNDS and type(key.step) in PLAIN_BOUNDS
+        if type(key.start) not in PLAIN_BOUNDS or type(key.stop) not in PLAIN_BOUNDS:
+            return False
+        return key.step is None or type(key.step) in PLAIN_BOUNDS
     if type(key) is not tuple:
         return type(key) in INTEGERS
     for part in key:  # noqa: SIM110 (a generator would cost a call)
