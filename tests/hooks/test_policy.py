@@ -79,7 +79,10 @@ def all_public(*tops: str) -> list[Any]:
 def entered(monkeypatch: pytest.MonkeyPatch) -> set[Any]:
     """The functions whose code would be exchanged: here none is."""
     functions: set[Any] = set()
-    monkeypatch.setattr(decide, "swap_in", functions.add)
+    twin_of = code_swap.twin_of  # needed by stand-ins; a twin to exchange is not made
+    monkeypatch.setattr(code_swap, "twin_of", lambda code, *how: None if how else twin_of(code))
+    monkeypatch.setattr(code_swap, "exchange", lambda f, own, twin: functions.add(f))
+    monkeypatch.setattr(code_swap, "_prepare_named", lambda f, code: None)
     monkeypatch.setattr(decide, "copy_function", lambda f, code: types.FunctionType(code, {}, closure=f.__closure__))
     monkeypatch.setattr(decide, "twin_of", lambda code, deep: code)
     monkeypatch.setattr(code_swap, "_swap_in_function", lambda f, sees_result, lazily=True: None)

@@ -67,8 +67,8 @@ def _known_twins() -> dict[int, Any]:
     return rewriter_of(HOOKS, True).twins
 
 
-def swap_in(f: types.FunctionType, sees_result: bool = False) -> None:
-    """Have a function run its twin's code."""
+def swap_in(f: types.FunctionType, sees_result: bool = False) -> types.FunctionType:
+    """Have a function run its twin's code, and return it."""
     code, recording = f.__code__, STATE.recording
     watches = sees_result or (recording is not None and recording.reads is not None)
     known = None if watches else _known_twins().get(id(code))
@@ -77,6 +77,7 @@ def swap_in(f: types.FunctionType, sees_result: bool = False) -> None:
     if code is not twin:
         exchange(f, plain_code, twin)
         _prepare_named(f, plain_code)
+    return f
 
 
 _names_by_code: dict[int, tuple[weakref.ref[types.CodeType], frozenset[str]]] = {}

@@ -183,12 +183,6 @@ def _refuse_traced(f: types.FunctionType) -> Any:
     return call
 
 
-def _swapped_in(f: types.FunctionType) -> Any:
-    """Have a function run its twin's code, and return it."""
-    swap_in(f)
-    return f
-
-
 def _instrumented_copy(f: types.FunctionType) -> types.FunctionType:
     """Return a copy that runs the twin's code; the function keeps its own code, since untraced code calls it too."""
     return copy_function(f, twin_of(code_of(f), False))
@@ -201,7 +195,7 @@ INSTRUMENTED_OBJECT = Decision(
     Kind.ENTERED, "Its class has a `__call__` in Python, which is instrumented.", same_callable
 )
 SWAPPED_IN_PLACE = Decision(
-    Kind.ENTERED, "It is written in Python: while a trace lasts it runs instrumented code.", _swapped_in
+    Kind.ENTERED, "It is written in Python: while a trace lasts it runs instrumented code.", swap_in
 )
 ENTERED_COPY = Decision(
     Kind.ENTERED,

@@ -7,6 +7,7 @@ to call a function for that would cost more.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -26,10 +27,87 @@ from wengert.values.specs import COMPLEX, FLOATS, NUMERIC, SCALARS, spec
 from wengert.values.trees import is_container
 
 _ndarray, _float64 = np.ndarray, np.float64
+_ONE = {*FLOATS, _ndarray}
 _NEW_NUMBERS = FLOATS | COMPLEX | {np.float32}  # of which an operator returns a new object
 
+Slow = Callable[[Primitive, tuple[Any, ...], dict[str, Any]], Any]
+"""Records, or does unrecorded, a call of a primitive that is not for the short paths."""
 
-def record_plain(primitive: Primitive, args: tuple[Any, ...], slowly: Callable[..., Any]) -> Any:
+
+def plain_recorder(
+    primitive: Primitive,
+    fn: Callable[..., Any],
+    named: list[tuple[int, str]],
+    odd: Slow,
+    careful: Slow,
+    write_out: Slow,
+) -> Callable[..., Any]:
+    """Make a function that calls `fn`, that of a primitive, and records the call if an argument is traced.
+
+    `named` has the parameters that may be given by position or by name, from `out` on. Calls with other than the common
+    kinds of values go to `odd` if an argument is traced, to `write_out` if they also have `out`, and to `careful` if
+    none is traced itself.
+    """
+    place, most = (named[0][0], named[-1][0] + 1) if named else (sys.maxsize, 0)
+
+    def record(*args: Any, **kwargs: Any) -> Any:
+        plain = not kwargs
+        if plain and len(args) == 1 and type(a := args[0]) in _ONE:
+            i = SHADOW.get(id(a))
+            if i is None:
+                if type(a) is not _ndarray:
+                    return fn(a)
+            elif (_ndarray in C_ONLY_TYPES or type(a) is not _ndarray) and (recording := STATE.fast) is not None:
+                return record_one(recording, primitive, a, i)
+        if place < len(args) <= most and not any([name in kwargs for _, name in named]):
+            kwargs |= {name: args[k] for k, name in named if k < len(args)}
+            args, plain = args[:place], False
+        for a in args:
+            if id(a) in SHADOW:
+                if not kwargs:
+                    return record_plain(primitive, args, odd)
+                return write_out(primitive, args, kwargs) if "out" in kwargs else odd(primitive, args, kwargs)
+            t = type(a)
+            if t not in C_ONLY_TYPES or t is list or t is tuple or t is str:
+                plain = False
+        return fn(*args, **kwargs) if plain else careful(primitive, args, kwargs)
+
+    return record
+
+
+def ufunc_recorder(primitive: Primitive, odd: Slow, careful: Slow) -> Callable[..., Any]:
+    """Make the `plain_recorder` of a ufunc, whose operands and outputs are counted."""
+    fn = primitive.fn
+    nin, nout = fn.nin, fn.nout
+
+    def record(*args: Any, **kwargs: Any) -> Any:
+        if nin == 1 == len(args) and not kwargs:
+            a = args[0]
+            i = SHADOW.get(id(a))
+            if i is not None and type(a) in NUMERIC and _ndarray in C_ONLY_TYPES:
+                recording = STATE.fast
+                if recording is not None:
+                    return record_one(recording, primitive, a, i)
+        if kwargs or len(args) != nin:
+            if len(args) > nin + nout:
+                return fn(*args, **kwargs)  # raises
+            if len(args) > nin:
+                kwargs["out"] = args[nin:] + (None,) * (nin + nout - len(args))
+                args = args[:nin]
+            return careful(primitive, args, kwargs)
+        for a in args:
+            if id(a) in SHADOW:
+                return record_plain(primitive, args, odd)
+        for a in args:
+            t = type(a)
+            if t not in C_ONLY_TYPES or t is list or t is tuple:
+                return careful(primitive, args, kwargs)
+        return fn(*args)
+
+    return record
+
+
+def record_plain(primitive: Primitive, args: tuple[Any, ...], slowly: Slow) -> Any:
     """Record a call by position; where an argument is not of the common kinds, by `slowly`."""
     recording = STATE.recording
     if recording is None or recording.context is not None:

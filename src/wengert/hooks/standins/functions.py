@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -46,7 +45,7 @@ from wengert.recording import rule_reads
 from wengert.recording.plain_calls import NOT_PLAIN, record_plain_call
 from wengert.recording.primitives import Primitive
 from wengert.recording.record import record_call
-from wengert.recording.recorders import record_one, record_plain
+from wengert.recording.recorders import plain_recorder, ufunc_recorder
 from wengert.recording.recording import C_ONLY_TYPES, STATE, Recording, silent
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of, slots_in
@@ -54,7 +53,6 @@ from wengert.recording.subclasses import is_of_subclass
 from wengert.values.callables import callable_name, named_parameters
 from wengert.values.functional import getfield, make_dict, make_list, make_tuple
 from wengert.values.names import home_of
-from wengert.values.specs import FLOATS, NUMERIC
 from wengert.values.trees import leaves
 
 _HOLDERS = (list, tuple, dict, set, frozenset)
@@ -68,8 +66,12 @@ def recorder(primitive: Primitive) -> Callable[..., Any]:
         if any([fn is native for native in (*ASKING_TYPES, *_OF_CONTAINERS)]):  # not by its hash, which it may not have
             primitive.recorder = fn
             return fn
-        make = _ufunc_recorder if isinstance(fn, np.ufunc) else _watchful if _takes_anything(primitive) else _recorder
-        made = (_naming if _is_declared_constant(primitive) else make)(primitive)
+        if _is_declared_constant(primitive):
+            made = _naming(primitive)
+        elif isinstance(fn, np.ufunc):
+            made = ufunc_recorder(primitive, _record_odd, _careful)
+        else:
+            made = (_watchful if _takes_anything(primitive) else _recorder)(primitive)
         if primitive.rule is not None and function_of(fn) is not None:
             is_whole = primitive.rule.kind == "rrule"  # which says itself what it takes
             objects = foreign.FROMPYFUNC.module
@@ -95,38 +97,10 @@ def native_of(primitive: Primitive) -> Callable[..., Any]:
     return run
 
 
-_array_type = np.ndarray
-_ONE = {*FLOATS, _array_type}
-
-
 def _recorder(primitive: Primitive) -> Callable[..., Any]:
     """Make the recorder of a primitive, with a short path for calls by position on common kinds of values."""
     fn, named = native_of(primitive), _from_out_on(primitive)
-    place, most = (named[0][0], named[-1][0] + 1) if named else (sys.maxsize, 0)
-
-    def record(*args: Any, **kwargs: Any) -> Any:
-        plain = not kwargs
-        if plain and len(args) == 1 and type(a := args[0]) in _ONE:
-            i = SHADOW.get(id(a))
-            if i is None:
-                if type(a) is not _array_type:
-                    return fn(a)
-            elif (_array_type in C_ONLY_TYPES or type(a) is not _array_type) and (recording := STATE.fast) is not None:
-                return record_one(recording, primitive, a, i)
-        if place < len(args) <= most and not any([name in kwargs for _, name in named]):
-            kwargs |= {name: args[k] for k, name in named if k < len(args)}
-            args, plain = args[:place], False
-        for a in args:
-            if id(a) in SHADOW:
-                if not kwargs:
-                    return record_plain(primitive, args, _record_odd)
-                return _write_out(primitive, args, kwargs) if "out" in kwargs else _record_odd(primitive, args, kwargs)
-            t = type(a)
-            if t not in C_ONLY_TYPES or t is list or t is tuple or t is str:
-                plain = False
-        return fn(*args, **kwargs) if plain else _careful(primitive, args, kwargs)
-
-    return record
+    return plain_recorder(primitive, fn, named, _record_odd, _careful, _write_out)
 
 
 def _from_out_on(primitive: Primitive) -> list[tuple[int, str]]:
@@ -303,37 +277,6 @@ def _write_out(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, An
     if where is not True:
         return write_where(primitive.fn, args, out, where)
     return write_whole(recording, primitive, args, out, {name: rest[name] for name in rest.keys() & LAYOUT})
-
-
-def _ufunc_recorder(primitive: Primitive) -> Callable[..., Any]:
-    fn = primitive.fn
-    nin, nout = fn.nin, fn.nout
-
-    def record(*args: Any, **kwargs: Any) -> Any:
-        if nin == 1 == len(args) and not kwargs:
-            a = args[0]
-            i = SHADOW.get(id(a))
-            if i is not None and type(a) in NUMERIC and _array_type in C_ONLY_TYPES:
-                recording = STATE.fast
-                if recording is not None:
-                    return record_one(recording, primitive, a, i)
-        if kwargs or len(args) != nin:
-            if len(args) > nin + nout:
-                return fn(*args, **kwargs)  # raises
-            if len(args) > nin:
-                kwargs["out"] = args[nin:] + (None,) * (nin + nout - len(args))
-                args = args[:nin]
-            return _careful(primitive, args, kwargs)
-        for a in args:
-            if id(a) in SHADOW:
-                return record_plain(primitive, args, _record_odd)
-        for a in args:
-            t = type(a)
-            if t not in C_ONLY_TYPES or t is list or t is tuple:
-                return _careful(primitive, args, kwargs)
-        return fn(*args)
-
-    return record
 
 
 def recorded(primitive: Primitive, of: Callable[[Any], Any] | None = None) -> Decision:
