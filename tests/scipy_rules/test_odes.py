@@ -408,13 +408,13 @@ def test_the_error_is_that_of_the_tolerance(method: str, rtol: float) -> None:
     assert error <= 10 * max(rtol, of_values)
 
 
-@pytest.mark.parametrize("n", [1, 50])
-def test_a_transient_within_the_first_step(n: int) -> None:
-    """y' = -s (y - cos t) at y = 1, with a first step of 1e-4 and s = 1e6. Behind it, dy/dy0 = exp(-s t) is 0."""
+@pytest.mark.parametrize(("n", "forward"), [(1, 1.0), (50, 1.0), (1, -1.0), (50, -1.0)])
+def test_a_transient_within_the_first_step(n: int, forward: float) -> None:
+    """y' = -s (y - cos t) at y = 1, with a first step of 1e-4 and s = ±1e6. Behind it, dy/dy0 = exp(-s t) is 0."""
 
     def later(y0):
-        f, times = lambda t, y: -1e6 * (y - np.cos(t)), [2e-4, 3e-4, 5e-4]
-        return integrate.solve_ivp(f, (0.0, 1e-3), np.full(n, y0), "Radau", times, first_step=1e-4).y[0]
+        f, times = lambda t, y: -1e6 * forward * (y - np.cos(t)), forward * np.array([2e-4, 3e-4, 5e-4])
+        return integrate.solve_ivp(f, (0.0, 1e-3 * forward), np.full(n, y0), "Radau", times, first_step=1e-4).y[0]
 
     np.testing.assert_allclose(wg.jacobian(later)(1.0), 0.0, atol=0.1)
 

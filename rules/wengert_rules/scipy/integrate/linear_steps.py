@@ -132,7 +132,7 @@ class CollocationSteps(LinearSteps):
     def speeds(self, units: np.ndarray) -> np.ndarray:
         """Return the largest norm of h J in each step, for states in these units; nan if one is 0."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.ravel(self.h) * np.max(np.abs(self.J) @ units / units, axis=(1, 2))
+            return np.abs(np.ravel(self.h)) * np.max(np.abs(self.J) @ units / units, axis=(1, 2))
 
     def _within_steps(self, r: np.ndarray) -> np.ndarray:
         return (self.inverse @ r.reshape(*self.inverse.shape[:2], -1)).reshape(r.shape)
@@ -326,7 +326,7 @@ class SparseCollocationSteps(LinearSteps):
         units, lengths = units[self.order], np.diff(self.starts)
         with np.errstate(divide="ignore", invalid="ignore"):
             weights = units[self.columns] * np.repeat(lengths / np.repeat(units, self.B.size), lengths)
-            return self.h * np.max(np.abs(self.entries) * weights, axis=1, initial=0.0)
+            return np.abs(self.h) * np.max(np.abs(self.entries) * weights, axis=1, initial=0.0)
 
     def _factorised(self, k: int) -> Any:
         """Return the factors of A⁻¹ - h J."""
