@@ -27,7 +27,7 @@ from wengert_rules.scipy.integrate.native_steps import (
     in_rows,
     parameters,
 )
-from wengert_rules.scipy.integrate.paths import LinearPath, LinearValues, path_on
+from wengert_rules.scipy.integrate.paths import LinearPath, LinearValues, mixed, path_on
 from wengert_rules.scipy.integrate.recorded import as_reals, collocations, solved_by_odeint, solved_by_steps
 
 KINDS = {
@@ -144,9 +144,13 @@ class SolvedProblem:
         _ = self.linear
 
     def slopes(self) -> tuple[np.ndarray, np.ndarray]:
-        """The slopes at the start and at the times asked for: a time moves the value along its slope."""
-        start, _, at, y0 = self.args[:4]
-        return self.stages(np.array([start], float), y0[None])[0], self.stages(np.asarray(at, float), self.values)
+        """The slopes at the start and at the times asked for: a time moves the value along its slope.
+
+        It is f at the values of the steps in place of the solver's: in stiff problems, f multiplies the solver's error.
+        """
+        (start, _, at, y0), path = self.args[:4], self.linear
+        values = mixed(path.weights, path.along, path.k)
+        return self.stages(np.array([start], float), y0[None])[0], self.stages(np.asarray(at, float), values)
 
     def pull(self, y_bar: np.ndarray) -> np.ndarray:
         """The cotangents of (t_span, times, y0, outer)."""
