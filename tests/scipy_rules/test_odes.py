@@ -1016,6 +1016,7 @@ def test_second_order(method: str) -> None:
     for second in (wg.grad(wg.grad(f)), wg.hessian(f), wg.jacobian(wg.jacobian(f)), by_hvp):
         np.testing.assert_allclose(second(0.7), wanted, rtol=1e-5)
     np.testing.assert_allclose(wg.grad(wg.grad(wg.grad(f)))(0.7), -2 * wanted, rtol=1e-4)
+    assert np.isnan(wg.hessian(lambda k: np.nan * f(k))(0.7))
 
 
 def test_examples_and_tapes() -> None:

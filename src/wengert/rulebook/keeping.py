@@ -95,7 +95,8 @@ _UNDERWAY: set[Any] = set()
 def keeping(function: Callable[..., Any], carrying: tuple[str, ...]) -> Callable[..., Any]:
     """Return `function` with products that keep zeros of its parameters `carrying`, and of values computed from them.
 
-    A function without known source is returned unchanged; recursive calls stay unchanged, too.
+    A function without known source, or without such products, is returned unchanged, with its own rule if it has one.
+    Recursive calls stay unchanged, too.
     """
     with DERIVING:
         node = definition(function) if isinstance(function, types.FunctionType) else None
@@ -103,7 +104,9 @@ def keeping(function: Callable[..., Any], carrying: tuple[str, ...]) -> Callable
             return function
         _UNDERWAY.add(function)
         try:
-            return kept_text(function, node, carrying)
+            made = _Keeping(function, node, {*carrying})
+            kept = made.build()
+            return kept if made.cells else function
         finally:
             _UNDERWAY.discard(function)
 
