@@ -63,6 +63,7 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], Any]] = {
     "lu_factor": lambda e: (
         np.sum(sl.lu_solve(lu := sl.lu_factor(e[:4] + np.eye(4)[::-1]), e[0]) ** 2)
         + np.sum(sl.lu_solve(lu, e[1:5], trans=1)) * np.prod(np.diag(lu[0]))
+        + np.sum(sl.lu_factor(e)[0] ** 2)
     ),
     "qr": lambda e: (
         np.sum(np.linalg.qr(e).Q ** 3)

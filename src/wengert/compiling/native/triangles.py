@@ -69,13 +69,13 @@ def factor_lu(x, o, a, p, p0, p1, n):
 """
 
 EXCHANGE = """
-def exchange_rows(x, o, b, q, q0, q1, v, y, y0, y1, n, m, is_backward):
-    # the rows of b after the exchanges of pivots, or before them
+def exchange_rows(x, o, b, q, q0, q1, v, y, y0, y1, n, m, count, is_backward):
+    # the n rows of b after the exchanges of some pivots, or before them
     for i in range(n):
         for j in range(m):
             x[o + i * m + j] = b[q + i * q0 + j * q1]
-    for s in range(n):
-        k = s if is_backward == 0 else n - 1 - s
+    for s in range(count):
+        k = s if is_backward == 0 else count - 1 - s
         r = int(v[y + k * y0])
         for j in range(m):
             x[o + k * m + j], x[o + r * m + j] = x[o + r * m + j], x[o + k * m + j]
@@ -139,5 +139,5 @@ def emit_lu(body: Any, a: Any) -> tuple[View, View]:
 def emit_exchange(body: Any, b: Any, pivots: Any, is_backward: bool) -> View:
     """Emit the rows of a vector or matrix after the exchanges of pivots, or before them."""
     right, order = columns_of(body, b), body.view(pivots)
-    sizes = order.shape[0], (*right.shape, 1)[1], int(is_backward)
+    sizes = *(*right.shape, 1)[:2], order.shape[0], int(is_backward)
     return call_helper(body, "exchange_rows", (EXCHANGE,), [right, order], sizes, right.shape)
