@@ -351,6 +351,7 @@ def _filled(x: Any) -> Any:
     [
         _filled, lambda x: (x, *np.split(x, 2)), lambda x: (x[:2], x[2:], np.exp(x)),
         lambda x: (lambda y: (y, y.reshape(2, 2)[0], y[1:]))(x * 2.0), lambda x: (lambda y: (y, *y))(np.outer(x, x)),
+        lambda x: (lambda y: (y[::-1], x, y, y[1:], -x))(x * 1.0), lambda x: (lambda y: (y[1:], y[:-1]))(x * 1.0),
     ],
 )  # fmt: skip
 def test_results_share_the_memory_that_those_of_the_function_share(f: Any, native: bool) -> None:

@@ -5,6 +5,7 @@ If rules made two results one array, or a result the same array as an argument, 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from wengert.tape.entries import ContainerBuilder
 from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import is_atom, is_new_memory, is_store, loop_memory
 from wengert.tape.loops import Loop, with_bodies
-from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
+from wengert.tape.ops import Call, Constant, Input, Op, Variable, mkcall, substituted, value_of
 from wengert.tape.tape import Tape
 from wengert.values import functional
 
@@ -32,11 +33,14 @@ class ResultPart(NamedTuple):
 
 
 def own_results(recorded: AnyTape, tape: Tape) -> None:
-    """Copy those results of `tape` that share memory with arguments, constants or others, and did not on `recorded`."""
+    """Copy those results of `tape` that share memory with arguments, constants or others, and did not on `recorded`.
+
+    Results that shared memory as recorded are views of one copy.
+    """
     parts = list(_result_parts(tape.result, recorded.result))
     old, new = _Memory(recorded, [part.before for part in parts]), _Memory(tape, [part.op for part in parts])
     seen: list[tuple[ResultPart, MemoryRoots]] = []
-    copies: dict[tuple[Op, Op | None], Op] = {}  # an array that is there twice stays one
+    families: list[list[ResultPart]] = []  # the parts to copy, by their origin as recorded
     for part in parts:
         before, now = part.before, new[part.op]
         shared = [root for root in now if not isinstance(root, Call | tuple)]
@@ -45,9 +49,12 @@ def own_results(recorded: AnyTape, tape: Tape) -> None:
             or _is_spread(part.op, before)
             or any([now & theirs and not _may_meet(old, new, part, other) for other, theirs in seen])
         ):
-            copies[before, part.holder] = copy = _copy_part(tape, part, copies.get((before, part.holder)))
-            now = frozenset([copy])
+            families = _with_relative(families, part, old)
+            now = frozenset([part.op])
         seen.append((part, now))
+    following = dict(itertools.pairwise(tape)) if families else {}
+    for family in families:
+        _copy_family(tape, family, following)
 
 
 def _may_meet(old: _Memory, new: _Memory, a: ResultPart, b: ResultPart) -> bool:
@@ -90,29 +97,75 @@ def display_calls(op: Op | None) -> Iterator[Op]:
             yield from display_calls(v.op)
 
 
-def _copy_part(tape: Tape, part: ResultPart, made: Op | None) -> Op:
-    """Replace a part of the result by a copy, in its memory order before, or by that `made`; return the copy's op."""
-    op = part.op
-    if made is not None:
-        _replace_part(part, Variable(made))
-        return made
-    order = ("F",) if isinstance(part.before.val, np.ndarray) and part.before.val.flags.fnc else ()
+def _with_relative(families: list[list[ResultPart]], part: ResultPart, old: _Memory) -> list[list[ResultPart]]:
+    """Add a part to the families of whose memory it was as recorded, which become one."""
+    kin = [family for family in families if any([old[part.before] & old[each.before] for each in family])]
+    return [*[family for family in families if family not in kin], [*[each for family in kin for each in family], part]]
+
+
+def _copy_family(tape: Tape, family: list[ResultPart], following: dict[Op, Op]) -> None:
+    """Replace parts of the result by views of a copy of their origin on the tape; without one copy each."""
+    chains = {part.op: _views_of(part.op) for part in family}
+    first, *others = chains.values()
+    origin = next((op for op in first if all([op in chain for chain in others])), None)
+    made = origin and _copied(origin, chains, family)
+    if not made:
+        for op in chains:
+            _copy_family(tape, [part for part in family if part.op is op], following)
+        return
+    calls = itertools.dropwhile(lambda op: not isinstance(op, Call), tape)
+    for op, new in made.items():
+        at = following.get(op) if isinstance(op, Call) else next(calls, None)
+        if at is None:
+            tape.push(new)
+        else:
+            tape.insert(Variable(at), new)
+    for part in family:
+        _replace_part(tape, part, Variable(made[part.op]))
+    assert origin is not None
+    if made[origin].fn is np.full and not tape.uses(Variable(origin)):
+        tape.delete(Variable(origin))
+
+
+def _views_of(op: Op) -> list[Op]:
+    """Return an op and the arrays of which it is a view, the nearest first."""
+    chain = [op]
+    while isinstance(op, Call) and isinstance(op.val, np.ndarray) and not _is_new(op):
+        read = [v.op for v in op.references() if v.op is not None and not is_atom(v.op.val)]
+        if len(read) != 1 or not isinstance(read[0].val, np.ndarray):
+            break
+        chain.append(op := read[0])
+    return chain
+
+
+def _copied(origin: Op, chains: dict[Op, list[Op]], family: list[ResultPart]) -> dict[Op, Call]:
+    """Return a copy of an array, and views of the copy, by the ops that they replace; {} if one is no view."""
+    made = {origin: _copy_of(origin, [part.before for part in family if part.op is origin])}
+    for op, chain in chains.items():
+        for each in reversed(chain[: chain.index(origin)]):
+            if each not in made:
+                fn, args, kwargs = substituted(each, lambda v: Variable(made.get(v.op, v.op)))
+                made[each] = view = mkcall(fn, *args, **kwargs)
+                view.site = each.site
+        if not np.may_share_memory(made[op].val, made[origin].val):
+            return {}
+    return made
+
+
+def _copy_of(op: Op, before: list[Op]) -> Call:
+    """Make the copy of an op's value, in the memory order that it had before."""
+    order = ("F",) if any([isinstance(each.val, np.ndarray) and each.val.flags.fnc for each in before]) else ()
     of_number = isinstance(op, Call) and op.fn is np.broadcast_to and is_atom(value_of(op.args[0]))
     fn, args = (np.full, op.args[::-1]) if of_number else (np.ndarray.copy, (Variable(op), *order))  # type: ignore[attr-defined]
-    copy = Call(fn, args, val=op.val.copy(*order), site=op.site)
+    return Call(fn, args, val=op.val.copy(*order), site=op.site)
+
+
+def _replace_part(tape: Tape, part: ResultPart, v: Variable) -> None:
     if part.holder is None:
-        tape.result = tape.push(copy)
+        tape.result = v
     else:
-        _replace_part(part, *tape.insert(Variable(part.holder), copy))
-    if of_number and not tape.uses(Variable(op)):
-        tape.delete(Variable(op))
-    return copy
-
-
-def _replace_part(part: ResultPart, v: Variable) -> None:
-    assert part.holder is not None
-    before = part.holder.args
-    part.holder.args = (*before[: part.place], v, *before[part.place + 1 :])
+        before = part.holder.args
+        part.holder.args = (*before[: part.place], v, *before[part.place + 1 :])
 
 
 class _Memory(dict[Op, MemoryRoots]):
