@@ -259,6 +259,21 @@ def test_memory_that_another_array_shares_later_is_noticed() -> None:
         np.testing.assert_array_equal(a.v, b.v)
 
 
+def test_a_gradient_by_a_view_of_an_array_that_is_written() -> None:
+    w = np.ones(4)
+
+    def f(x: Any) -> Any:
+        w[1:] = 0.25
+        return np.sum(x * x)  # which may show w
+
+    g = wg.compile(wg.grad(f), quiet=True)
+    np.testing.assert_array_equal(g(np.arange(4.0)), [0, 2, 4, 6])
+    with pytest.warns(wg.NotCompiledWarning, match="share"):
+        found = g(w[::-1])
+    np.testing.assert_array_equal(found, [0, 0, 0, 2])
+    np.testing.assert_array_equal(g(w[:2]), [2, 0])
+
+
 def test_a_read_only_array_raises_as_without_compilation() -> None:
     s = State()
     compiled = wg.compile(lambda x: momentum(s, x), quiet=True)

@@ -18,6 +18,7 @@ class Root(list[tuple[Any, int, Level | None]]):
     """The traced arrays in the memory of one untraced owner: (lens, slot, level); None is the outermost level."""
 
     def __init__(self) -> None:
+        self.levels: list[Level | None] = []  # of all arrays so far, also of those that others replaced
         self.shared: list[Level | None] = []  # those with two arguments in this memory
         self.has_others = False  # whether there are arrays of another dtype than the owner's
         self.waiting: list[tuple[Any, int, Level | None]] = []  # not yet in the version of the owner
@@ -28,6 +29,10 @@ class Root(list[tuple[Any, int, Level | None]]):
             (lens_of(place, owner) if isinstance(place, np.ndarray) else place, slot, level)
             for place, slot, level in self
         ]
+
+    def has_level(self, level: Level | None) -> bool:
+        """Whether an array of this level was added."""
+        return any([other is level for other in self.levels])
 
     def begin(self, array: np.ndarray, owner: np.ndarray, slot: int, level: Level | None, argument: bool) -> None:
         """Add the first array."""
@@ -45,7 +50,7 @@ class Root(list[tuple[Any, int, Level | None]]):
                 return
         lens = lens_of(array, owner)
         self.locate(owner)
-        if argument and any(other is level for _, _, other in self):
+        if argument and self.has_level(level):
             self.shared.append(level)
         elif not (argument or apart) and any(place[0] != lens for place in self):
             return
@@ -54,6 +59,7 @@ class Root(list[tuple[Any, int, Level | None]]):
 
     def _note(self, place: Any, slot: int, level: Level | None, argument: bool) -> None:
         self.append((place, slot, level))
+        self.levels.append(level)
         self.waiting.append((place, slot, level if argument else None))
 
     def put_into(self, recording: Recording, owner: np.ndarray, slot: int | None) -> int | None:

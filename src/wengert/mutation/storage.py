@@ -260,7 +260,7 @@ class Memory:
     def note_argument(self, array: np.ndarray) -> None:
         """Add an array argument not differentiated by: a write to memory that it shares with others is ambiguous."""
         root, level = root_of(self.roots, owner_of(array)), self._inner_level()
-        if root is not None and any([other is level for _, _, other in root]):
+        if root is not None and root.has_level(level):
             root.shared.append(level)
 
     def is_traced(self, array: np.ndarray) -> bool:
