@@ -403,6 +403,27 @@ def the_place_of_a_counter(x):
     return x
 
 
+def the_truth_of_a_range(x):
+    n = -3
+    while x > 0.1:
+        x, n = x * (0.5 if range(n) else 0.9), n + 1
+    return x
+
+
+def ranges_compared(x):
+    n = 0
+    while x > 0.1:
+        x, n = x * (0.5 if range(n) == range(2) else 0.9), n + 1
+    return x
+
+
+def the_end_of_a_range(x):
+    n = 1
+    while x > 0.1:
+        x, n = x * (0.9 - 0.02 * range(n)[-1]), n + 1
+    return x
+
+
 def a_factorial(x):
     n, total = 0, 0.0
     while x**n / math.factorial(n) > 1e-9:
@@ -519,6 +540,7 @@ REFUSED = [
     some_of_an_iterator, a_class_of_c,
     an_index, an_index_of_an_array, a_slice, a_range_of_a_counter, a_key, a_member, a_text, a_format, a_length, a_shape,
     an_identity, a_sorted_one, the_largest, a_sum, bits_of_a_counter, the_place_of_a_counter, a_factorial, many,
+    the_truth_of_a_range, ranges_compared, the_end_of_a_range,
     a_negative_power, the_size_of_an_object, an_iterator_of_its_own, caught_by_the_function, a_kind, divides,
     an_array_of_ints,
 ]  # fmt: skip

@@ -30,8 +30,8 @@ class SymbolicIntError(RefusedCallError):
     lesson: tuple[str, Collection[Any]] | None = None
 
 
-def _refusing(name: str, method: Any) -> Any:
-    """Return a method of int that raises while something is recorded."""
+def refusing(name: str, method: Any) -> Any:
+    """Return a method of int, str or range that raises while something is recorded."""
 
     def call(self: Any, *args: Any) -> Any:
         return method(self, *args) if STATE.recording is None else refuse_counter(f"{name} is called on a counter")
@@ -41,14 +41,14 @@ def _refusing(name: str, method: Any) -> Any:
 
 _INHERITED = {"__new__", "__getattribute__", "__doc__", "__getnewargs__", "__class__", "__sizeof__"}
 SymbolicInt: Any = type("SymbolicInt", (int,), {
-    **{name: _refusing(name, f) for name, f in vars(int).items() if name.startswith("__") and name not in _INHERITED},
+    **{name: refusing(name, f) for name, f in vars(int).items() if name.startswith("__") and name not in _INHERITED},
     "__getattribute__": lambda self, name: int if name == "__class__" else refuse_counter(f".{name} of a counter"),
 })  # fmt: skip
 """An int whose methods end the trace when C code calls them."""
 
 
 SymbolicDigit: Any = type("SymbolicDigit", (str,), {
-    name: _refusing(name, f) for name, f in vars(str).items() if callable(f) and name not in _INHERITED
+    name: refusing(name, f) for name, f in vars(str).items() if callable(f) and name not in _INHERITED
 })  # fmt: skip
 """A string of one character, made from a symbolic integer: CPython shares strings of one character."""
 

@@ -33,6 +33,7 @@ from wengert.compiling.watched.symbolic_ints import (
     record_integer_call,
     recorded_key,
     refuse_counter,
+    refusing,
     symbolic_int,
 )
 from wengert.hooks.items import array_items
@@ -43,8 +44,14 @@ from wengert.recording.slots import slot_of
 from wengert.values.functional import WHOLE, iterations
 from wengert.values.views import owner_of
 
+_ITERATES = {"__new__", "__getattribute__", "__doc__", "__iter__", "start", "stop", "step"}
+_RefusingRange: Any = type("_RefusingRange", (), {
+    name: refusing(name, lambda bounds, *args, f=f: f(bounds.numbers(), *args)) for name, f in vars(range).items()
+    if name not in _ITERATES
+})  # fmt: skip
 
-class SymbolicBounds:
+
+class SymbolicBounds(_RefusingRange):
     """A `range` of which a bound is a symbolic integer; it can only be iterated over."""
 
     def __init__(self, start: Any, stop: Any = None, step: Any = 1) -> None:
@@ -53,8 +60,12 @@ class SymbolicBounds:
         if type(self.step) is not int or abs(self.step) != 1:
             refuse_counter("a counter is a bound of a range with a step")
 
+    def numbers(self) -> range:
+        """Return the range of the integers of this call."""
+        return range(int(float_of(self.start)), int(float_of(self.stop)), self.step)
+
     def __iter__(self) -> Iterator[Any]:
-        numbers = range(int(float_of(self.start)), int(float_of(self.stop)), self.step)
+        numbers = self.numbers()
         if STATE.recording is None:
             return iter(numbers)
         made = SymbolicRange(STATE.recording, iter(numbers), numbers, self.start)
