@@ -86,6 +86,21 @@ def test_covariances_in_a_loop_are_one_loop_of_plain_operations():
     assert "for " in compiled.source() and "as_strided" not in compiled.source()
 
 
+def test_no_array_replaces_one_whose_strides_a_reverse_pass_asks_for():
+    def f(x, y):
+        u, low = y * 1.0, 0.0  # y has other strides
+        for v in u:
+            low = 0.5 if v > 0.2 else low
+        m = np.outer(x, x)
+        m[[0, 1]] = m[[1, 0]]
+        u[x > 0] = low
+        return np.sum(x) + np.sum(u)
+
+    g = wg.compile(wg.grad(f), strict=True, native=False)
+    x, y = np.array([-1.0, 0.5, 0.3, -0.2]), np.array([0.1, 0.0, 0.5, 0.0] * 2)[::2]
+    np.testing.assert_array_equal(g(x, y), np.ones(4))
+
+
 def test_a_window_is_the_part_that_it_shows():
     found = 0
     for _ in range(200):

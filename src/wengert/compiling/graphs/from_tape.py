@@ -18,7 +18,7 @@ from wengert.tape.folding import is_pure
 from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import is_atom
 from wengert.tape.loops import Loop, calls_in
-from wengert.tape.ops import Call, Constant, Op, Variable, references, substituted
+from wengert.tape.ops import Call, Constant, Input, Op, Variable, references, substituted
 from wengert.values import functional
 
 _CONTINUOUS = (np.dtype(np.float64), np.dtype(np.complex128))
@@ -44,7 +44,9 @@ def looks_at_memory(ops: Sequence[Op]) -> bool:
 
 
 def asks_for_memory(op: Call) -> bool:
-    """Whether a call asks for memory addresses, or names the memory order of an operand."""
+    """Whether a call asks for memory addresses or strides, or names the memory order of an operand."""
+    if op.fn is getattr and "strides" in op.args:
+        return not isinstance(op.args[0].op, Input)  # rules replace no arguments
     row, args = info(op.fn), (*op.args, *op.kwargs.values()) if op.kwargs else op.args
     names_order = str in map(type, args) and any([type(a) is str and a in ("K", "A") for a in args])
     return row.name == "memory_query" or (names_order and not row.in_any_order)
