@@ -516,3 +516,31 @@ def test_methods_that_a_class_gets_past_its_metaclass_are_entered(change: Any) -
 
     assert wg.grad(f)(1.5) == 6.0
     assert wg.grad(f)(1.5) == 6.0
+
+
+def test_what_other_hooks_swap_is_undone_and_what_they_know_is_kept_apart() -> None:
+    def f(v: Any) -> Any:
+        return v
+
+    def lazy(v: Any) -> Any:
+        return v
+
+    own, other, others = f.__code__, twice.__code__, trace_state.OtherTwins()
+    trace_state.exchange(lazy, lazy.__code__, other)
+    trace_state.twins[f] = "around"
+    with others:
+        assert f not in trace_state.twins
+        trace_state.twins[f] = "other"
+        for each in (f, lazy):
+            trace_state.exchange(each, each.__code__, doubled.__code__)
+        trace_state.prepared[id(Vector)] = Vector
+    assert (f.__code__, lazy.__code__, trace_state.twins[f]) == (own, other, "around")
+    assert id(Vector) not in trace_state.prepared
+    with others:
+        assert trace_state.twins[f] == "other"
+        trace_state.clear_caches()
+    with others:
+        assert not trace_state.twins
+    assert not trace_state.twins
+    trace_state.give_back()
+    assert lazy(1.0) == 1.0

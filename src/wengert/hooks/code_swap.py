@@ -52,8 +52,8 @@ def twin_of(code: types.CodeType, deep: bool = True, sees_result: bool = False) 
     `deep`: the functions that it makes are instrumented too. `sees_result`: `prepare_class_of` gets what it returns.
     """
     recording = STATE.recording
-    reads = None if recording is None else recording.reads
-    rewriter = rewriter_of(HOOKS if reads is None else reads.hooks, deep, sees_result, reads is not None)
+    hooks = None if recording is None or recording.reads is None else recording.reads.hooks
+    rewriter = rewriter_of(HOOKS if hooks is None else hooks, deep, sees_result, hooks is not None)
     found = rewriter.twins.get(id(code))
     if found is not None:
         return found[1]

@@ -140,6 +140,7 @@ class Recording:
         "reruns",
         "reverse",
         "roots",
+        "rule_calls",
         "saved_shadow",
         "saved_state",
         "solver_effects",
@@ -202,6 +203,7 @@ class Recording:
         self.memory: WrittenMemory = None  # type: ignore[assignment]
         # `enter(f)` returns the callable that traced code calls in place of `f`: the tracer sets `calls.resolve_plain`
         self.enter: Callable[[Any], Any] = None  # type: ignore[assignment]
+        self.rule_calls: Any = None  # calls the rules of this package in a reverse pass, where reads are watched
 
     @property
     def is_outermost_tape(self) -> bool:

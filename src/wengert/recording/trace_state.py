@@ -86,8 +86,42 @@ def give_back() -> None:
         _born.clear()
 
 
+class OtherTwins:
+    """A context in which other hooks are in use: its twins, and the classes that it prepares, are not those around."""
+
+    cleared = 0
+    """How often the caches were cleared: what was known before may be wrong."""
+
+    def __init__(self) -> None:
+        self._known: tuple[int, dict[Any, Any]] = 0, {}
+
+    def __enter__(self) -> None:
+        self._around = (OtherTwins.cleared, {**twins}), {*prepared}, {*calling_on}, len(exchanged)
+        self._fill(self._known)
+
+    def __exit__(self, *error: object) -> None:
+        self._known = OtherTwins.cleared, {**twins}
+        around, classes, callables, count = self._around
+        self._fill(around)
+        if len(exchanged) > count:
+            before = {id(f): twin for f, _, twin in exchanged[:count]}
+            for f, own, twin in reversed(exchanged[count:]):
+                if f.__code__ is twin:
+                    f.__code__ = before.get(id(f), own)
+            del exchanged[count:]
+        for t in prepared.keys() - classes:
+            del prepared[t]
+        calling_on.intersection_update(callables)
+
+    def _fill(self, known: tuple[int, dict[Any, Any]]) -> None:
+        twins.clear()
+        if known[0] == OtherTwins.cleared:
+            twins.update(known[1])
+
+
 def clear_caches() -> None:
     """Clear the caches."""
+    OtherTwins.cleared += 1
     twins.clear()
     prepared.clear()
     calling_on.clear()

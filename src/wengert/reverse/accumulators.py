@@ -328,7 +328,10 @@ class TracedCotangents(Cotangents):
         return self.recording.call(fn, *args, **kwargs)
 
     def call_rule(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        entered = self.entered.get(fn) or self.entered.setdefault(fn, self.recording.enter(fn))
+        recording = self.recording
+        if recording.rule_calls is not None and recording.batched:  # in a step of a rule of this package
+            return recording.rule_calls(fn, args, kwargs)
+        entered = self.entered.get(fn) or self.entered.setdefault(fn, recording.enter(fn))
         return entered(*args, **kwargs)
 
     def begin(self, seeds: Seeds) -> None:

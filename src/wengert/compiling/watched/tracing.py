@@ -19,6 +19,7 @@ from wengert.compiling.watched.loop_heads import Heads
 from wengert.compiling.watched.outer_reads import Reads
 from wengert.compiling.watched.records import check_records
 from wengert.compiling.watched.results import effect_lines, result_expression
+from wengert.compiling.watched.rule_calls import RuleCalls
 from wengert.compiling.watched.symbolic_int_hooks import COUNTING_HOOKS, check_counters
 from wengert.compiling.watched.symbolic_ints import SymbolicIntError
 from wengert.compiling.watched.symbolic_iterators import check_tables
@@ -144,6 +145,7 @@ class Tracer:
             if earlier is not None:
                 reads.heads.follow(earlier)
             recording.enter, recording.reverse = resolve_without_site, defer_reverse
+            recording.rule_calls = RuleCalls(recording, reads)
             recording.owed.append(reads.restore)
             STATE.site = _first_line(g)
             try:
