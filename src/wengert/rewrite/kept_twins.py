@@ -1,4 +1,4 @@
-"""Twins that are kept for later processes.
+"""Twins that are kept for later processes, and what was found about them.
 
 A twin consists of its code, and of constants. Constants of the original are kept by their index, so that the twin has
 the same objects; hooks by their names, sites by their lines.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from importlib.util import source_hash
 from types import CodeType
 from typing import Any
 
@@ -20,6 +21,20 @@ from wengert.values.sites import Site, StoringSite, UpdatingSite
 def twins_in(code: CodeType) -> Pack | None:
     """Return the pack of twins of the file that a code is from."""
     return pack_of(code.co_filename, ("wengert.rewrite", "wengert.values", "bytecode"))
+
+
+def calls_alone(code: CodeType) -> tuple[list[int], list[bool]]:
+    """Return what `straight.calls_alone` returns, which depends on the bytecode alone, for a function or a twin."""
+    pack = twins_in(code)
+    key = source_hash(b"calls alone" + code.co_code + code.co_exceptiontable)
+    found: tuple[list[int], list[bool]] | None = pack.get(key) if pack else None
+    if found is None:
+        from wengert.rewrite import straight  # with `bytecode`, as in `rewriter.py`
+
+        found = straight.calls_alone(code)
+        if pack:
+            pack.put(key, found)
+    return found
 
 
 def pack_twin(twin: CodeType, code: CodeType, hooks: Mapping[str, Callable]) -> tuple[CodeType, tuple[Any, ...]]:

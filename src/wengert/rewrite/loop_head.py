@@ -28,3 +28,7 @@ class LoopHead(NamedTuple):
     indexed: frozenset[str]
     after: frozenset[str]
     fills: int
+
+
+STRAIGHT = -1
+"""The number of the LoopHead of a statement outside of loops."""

@@ -9,12 +9,9 @@ from typing import Any
 from bytecode import Instr, Label
 
 from wengert.rewrite.liveness import instruction_offsets, loop_at, predecessors, reach_back, set_within
-from wengert.rewrite.loop_head import LoopHead
+from wengert.rewrite.loop_head import STRAIGHT, LoopHead
 from wengert.rewrite.statements import stack_depths, statements_in
 from wengert.rewrite.tables import running_table
-
-STRAIGHT = -1
-"""The number of the LoopHead of a statement outside of loops."""
 
 
 def straight_statements(items: Sequence[Any], before: Sequence[set[int]], heads: Collection[int]) -> list[int]:

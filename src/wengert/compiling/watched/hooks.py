@@ -26,8 +26,7 @@ from wengert.hooks.code_swap import HOOKS
 from wengert.recording.identity import given
 from wengert.recording.recording import STATE, users_line
 from wengert.recording.slots import holds_traced
-from wengert.rewrite.loop_head import LoopHead
-from wengert.rewrite.straight import STRAIGHT
+from wengert.rewrite.loop_head import STRAIGHT, LoopHead
 from wengert.values.codes import original
 from wengert.values.frames import ENGINE
 from wengert.values.names import lookup

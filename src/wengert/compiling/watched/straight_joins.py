@@ -21,8 +21,8 @@ from wengert.compiling.watched.symbolic_ints import lift_constant
 from wengert.recording.primitives import Primitive, ruled
 from wengert.recording.record import record_call
 from wengert.recording.slots import slot_of
-from wengert.rewrite.loop_head import LoopHead
-from wengert.rewrite.straight import STRAIGHT, calls_alone
+from wengert.rewrite.kept_twins import calls_alone
+from wengert.rewrite.loop_head import STRAIGHT, LoopHead
 from wengert.values.codes import original
 from wengert.values.frames import set_local
 from wengert.values.sites import Site
