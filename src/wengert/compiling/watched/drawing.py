@@ -31,7 +31,12 @@ _GLOBAL = np.random.mtrand._rand
 
 def is_draw(f: Any) -> bool:
     """Whether a callable is a method of a generator that draws, and does nothing else but shuffle an array."""
-    return type(bound_to(f)) in generator_types() and f.__name__ not in _NO_DRAWS
+    return _is_of_generator(f) and f.__name__ not in _NO_DRAWS
+
+
+def _is_of_generator(f: Any) -> bool:
+    owner = bound_to(f)
+    return owner is not None and type(owner) in generator_types()
 
 
 def watched_draw(f: Any, reads: Reads) -> Callable[..., Any]:
@@ -58,7 +63,7 @@ def watched_draw(f: Any, reads: Reads) -> Callable[..., Any]:
 
 def is_seeding(f: Any) -> bool:
     """Whether a callable seeds a generator."""
-    return f is np.random.seed or (type(bound_to(f)) in generator_types() and f.__name__ == "seed")
+    return f is np.random.seed or (_is_of_generator(f) and f.__name__ == "seed")
 
 
 def watched_seeding(f: Any, reads: Reads) -> Callable[..., None]:

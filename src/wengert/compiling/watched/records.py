@@ -178,13 +178,24 @@ _NUMBERS_IN_TABLES = (int, float, np.float64, SymbolicInt)
 
 def record_of(thing: Any) -> Record | None:
     """Return the record for which a thing stands; None for all other things."""
+    for records in _open_records():
+        if id(thing) in records:
+            return records[id(thing)]
+    return None
+
+
+def has_records() -> bool:
+    """Whether anything stands for a record: most traces have no table."""
+    return any(_open_records())
+
+
+def _open_records() -> Iterator[dict[int, Record]]:
+    """Yield the records of each trace that is open, by the ids of their stand-ins."""
     recording: Any = STATE.recording
     while recording is not None:
-        if recording.reads is not None and id(thing) in recording.reads.heads.records:
-            found: Record = recording.reads.heads.records[id(thing)]
-            return found
+        if recording.reads is not None:
+            yield recording.reads.heads.records
         recording = recording.around
-    return None
 
 
 def is_stand_in(thing: Any) -> bool:

@@ -29,7 +29,7 @@ from wengert.compiling.watched.filled_lists import ListStandIn
 from wengert.compiling.watched.hooks import WATCHING_HOOKS
 from wengert.compiling.watched.lengths import MEASURES, measured
 from wengert.compiling.watched.outer_reads import reads_here
-from wengert.compiling.watched.records import DictStandIn, is_stand_in, record_of, refuse_record
+from wengert.compiling.watched.records import DictStandIn, has_records, is_stand_in, record_of, refuse_record
 from wengert.compiling.watched.symbolic_ints import (
     SymbolicInt,
     float_of,
@@ -146,42 +146,45 @@ def _looking_up(name: str) -> Any:
     return call
 
 
-def _counts(thing: Any) -> bool:
-    return type(thing) in (SymbolicInt, SymbolicBounds)
+def _searched_parts(thing: Any) -> Iterable[Any]:
+    """Return the parts of a slice or container; nothing for any other thing."""
+    t = type(thing)
+    if t in _PLAIN_TYPES:
+        return ()
+    if t is slice:
+        return thing.start, thing.stop, thing.step
+    if t is dict:
+        return *thing, *thing.values()
+    if issubclass(t, tuple):
+        return tuple.__iter__(thing)
+    return thing if t in _SEARCHED_CONTAINERS else ()
 
 
 def _parts_with(is_sought: Callable[[Any], bool], thing: Any) -> Iterator[Any]:
     """Yield what is sought: the thing itself, or parts of it, if it is a slice or container."""
-    t = type(thing)
     if is_sought(thing):
         yield thing
-        return
-    if t is slice:
-        parts: Any = thing.start, thing.stop, thing.step
-    elif t is dict:
-        parts = *thing, *thing.values()
-    elif issubclass(t, tuple):
-        parts = tuple.__iter__(thing)
     else:
-        parts = thing if t in _SEARCHED_CONTAINERS else ()
-    for part in parts:
-        yield from _parts_with(is_sought, part)
+        for part in _searched_parts(thing):
+            yield from _parts_with(is_sought, part)
 
 
 def _contains_counter(thing: Any) -> bool:
     """Whether a thing is a counter, or a slice or container with a counter in it."""
-    return any(True for _ in _parts_with(_counts, thing))
+    return type(thing) in _COUNTERS or any(map(_contains_counter, _searched_parts(thing)))
 
 
 def _refuse_records(things: Iterable[Any], what: str) -> None:
     """Refuse the stand-ins for records among things, and in containers among them."""
-    for thing in things:
+    for thing in things if has_records() else ():
         for found in _parts_with(is_stand_in, thing):
             refuse_record(found, what)
 
 
 _PLAIN_KEYS = {int, str, slice, float, np.ndarray, np.int64}
+_PLAIN_TYPES = {float, int, bool, str, np.float64, np.ndarray}
 _SEARCHED_CONTAINERS = {list, set, frozenset}
+_COUNTERS = {SymbolicInt, SymbolicBounds}
 
 
 _WITH_ITEMS = {list, dict, ListStandIn}
@@ -256,7 +259,8 @@ def _counting_resolve(f: Any, site: Site | None = None) -> Any:
         return f
     if type(f) in _METHODS_OF_C:
         settle(f.__self__)
-        refuse_record(f.__self__, f"{callable_name(f)} is called on")
+        if has_records():
+            refuse_record(f.__self__, f"{callable_name(f)} is called on")
     resolved = WATCHING_HOOKS["resolve"](f, site)
     lengths = _lengths()
     if lengths is not None and (f is np.ones or f is np.zeros):
@@ -271,7 +275,8 @@ def _counting_call(f: Any, resolved: Any, lengths: Any) -> Any:
         if f in (isinstance, type, len) and args and is_stand_in(args[0]):
             return resolved(record_of(args[0]).original, *args[1:])  # type: ignore[union-attr]
         args = with_items_read(f, args)
-        _refuse_records((*args, *kwargs.values()), f"{callable_name(f)} is called on")
+        if has_records():
+            _refuse_records((*args, *kwargs.values()), f"{callable_name(f)} is called on")
         if f is not len:
             for thing in (*args, *kwargs.values()):
                 for found in _parts_with(is_in_array, thing):
