@@ -46,7 +46,10 @@ def vector_bar(y_bar, y, x, ord, axes):
         return np.zeros(np.shape(x), x.dtype)
     if abs(ord) == np.inf:
         return shared(y_bar, np.abs(x) == y, axes) * np.sign(x)
-    return y_bar * np.sign(x) * (np.where(x == 0, 1, np.abs(x)) / nonzero(y)) ** (ord - 1)
+    sizes = np.where(x == 0, 1, np.abs(x))
+    if ord < 0:  # y is 0 where an element is
+        return y_bar * np.sign(x) * (y / sizes) ** (1 - ord)
+    return y_bar * np.sign(x) * (sizes / nonzero(y)) ** (ord - 1)
 
 
 def shared(y_bar, hits, axes):

@@ -86,6 +86,13 @@ def segments(x, points):
     return np.clip(right - 1, 0, max(np.size(points) - 2, 0))
 
 
+def steps(at, points, k, j):
+    """Whether x lies between two points, k and j, and their distance. The last point may be there twice."""
+    width = points[j] - points[k]
+    between = (at >= points[0]) & (at <= points[-1]) & (width != 0)
+    return between, np.where(between, width, 1)
+
+
 @vjp_rule(np.interp, broadcasts=True)
 def interp(y_bar, y, x, xp, fp, left=None, right=None, *, period=None):
     """y = (1 - t) fpₖ + t fpⱼ with t = (x - xpₖ)/(xpⱼ - xpₖ); at a point, the segment to its right counts."""
@@ -93,13 +100,11 @@ def interp(y_bar, y, x, xp, fp, left=None, right=None, *, period=None):
     values = 1.0 * np.asarray(fp)[which]  # differences of small integers would overflow
     at = x if period is None else x % abs(period)
     below, above = at < points[0], at > points[-1]
-    inside = (at >= points[0]) & (at <= points[-1])
     k = segments(at, points)
     j = np.minimum(k + 1, np.size(points) - 1)
-    width = points[j] - points[k]
-    width = np.where(width == 0, 1, width)
-    t = np.where(inside, (at - points[k]) / width, above)
-    slope = np.where(inside, (values[j] - values[k]) / width, 0)
+    between, width = steps(at, points, k, j)
+    t = np.where(between, (at - points[k]) / width, at >= points[0])
+    slope = np.where(between, (values[j] - values[k]) / width, 0)
     x_bar = np.real(y_bar * np.conjugate(slope))
     xp_bar = additem(np.zeros(np.shape(xp), points.dtype), which[k], -x_bar * (1 - t))
     xp_bar = additem(xp_bar, which[j], -x_bar * t)
@@ -134,6 +139,5 @@ def slopes(x, xp, fp, period):
     at = x if period is None else x % abs(period)
     k = segments(at, points)
     j = np.minimum(k + 1, np.size(points) - 1)
-    width = points[j] - points[k]
-    inside = (at >= points[0]) & (at <= points[-1])
-    return np.where(inside, (values[j] - values[k]) / np.where(width == 0, 1, width), 0)
+    between, width = steps(at, points, k, j)
+    return np.where(between, (values[j] - values[k]) / width, 0)

@@ -199,6 +199,13 @@ def test_interpolation_at_a_point_takes_the_segment_to_its_right() -> None:
     assert np.array_equal(x_bar, [0, 1, 3, 3, 0]) and np.array_equal(heights_bar, [2, 1, 2])
 
 
+def test_interpolation_at_a_last_point_that_is_there_twice_reads_the_last_height() -> None:
+    points, heights = np.array([0.0, 1.0, 1.0]), np.array([2.0, 1.0, 7.0])
+    x_bar, _, heights_bar, *_ = slopes(np.interp, np.array([1.0, 0.5]), points, heights)
+    assert np.array_equal(x_bar, [0, -1]) and np.array_equal(heights_bar, [0.5, 0.5, 1])
+    assert jvp(lambda x: np.interp(x, points, heights), (1.0,), (1.0,))[1] == 0
+
+
 def test_a_nan_is_no_tie() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 from typing import Any
@@ -346,6 +347,11 @@ def test_norms_at_zero_take_the_least_norm() -> None:
         assert np.all(wg.grad(lambda x: np.linalg.norm(x, ord))(np.zeros(3)) == 0)
     for ord in (None, "fro", "nuc", 1, 2, np.inf):
         assert np.all(wg.grad(lambda x: np.linalg.norm(x, ord))(np.zeros((2, 2))) == 0)
+    for ord in (-1, -2, -0.5, -np.inf):  # one zero makes the norm 0, whatever the other elements are
+        with np.errstate(divide="ignore"):
+            f = functools.partial(np.linalg.norm, ord=ord)
+            assert np.all(wg.grad(f)(np.array([0.0, 1.0, 2.0])) == 0)
+            assert np.allclose(wg.grad(f)(V), wg.ngradient(f, V))
     tied = np.array([2.0, -2.0, 1.0])
     assert np.all(wg.grad(lambda x: np.linalg.norm(x, np.inf))(tied) == [0.5, -0.5, 0])
     assert np.all(wg.grad(lambda x: np.linalg.norm(x, 1))(np.diag([3.0, -3.0])) == np.diag([0.5, -0.5]))

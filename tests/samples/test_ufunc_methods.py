@@ -78,6 +78,13 @@ def test_at_raises_the_error_of_numpy(ufunc: np.ufunc, key: Any) -> None:
     assert errors[0] == errors[1]
 
 
+@pytest.mark.parametrize("term", [True, np.uint8(1), [1, 2], np.array([True, False])], ids=repr)
+def test_integers_and_booleans_are_subtracted_at_indices(term: Any) -> None:
+    f, x = at(np.subtract, [0, 2]), values(4)
+    found, slope = wg.jvp(lambda x: f(x, term), (x,), (x,))
+    assert np.array_equal(found, f(x, term)) and np.array_equal(slope, 1.5 * x)
+
+
 def test_at_on_a_view_is_seen_by_its_owner() -> None:
     def f(x: Any, b: Any) -> Any:
         y = x.copy()

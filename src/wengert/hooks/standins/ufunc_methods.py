@@ -22,6 +22,7 @@ from wengert.recording.record import as_array
 from wengert.recording.recording import STATE, Recording
 from wengert.recording.slots import holds_traced, slot_of
 from wengert.values.functional import additem
+from wengert.values.specs import is_inexact
 
 # The parameters of a method after the array, by position.
 _PARAMETERS = {
@@ -122,8 +123,7 @@ def _record_at(recording: Recording, ufunc: np.ufunc, a: np.ndarray, indices: An
     """Do and record `ufunc.at(a, indices, *operands)`."""
     operands = tuple([as_array(b) if type(b) is list and holds_traced(b) else b for b in operands])
     if ufunc in (np.add, np.subtract):
-        term = operands[0] if ufunc is np.add else as_traced(np.negative)(operands[0])
-        _add_at(recording, a, indices, term)
+        _add_at(recording, a, indices, operands[0] if ufunc is np.add else _negative(a, operands[0]))
         return
     for part in indices if type(indices) is tuple else (indices,):
         slot = slot_of(recording, part)
@@ -131,6 +131,12 @@ def _record_at(recording: Recording, ufunc: np.ufunc, a: np.ndarray, indices: An
             guard(recording, np.asarray, part, slot)  # the rounds depend on which indices are repeated
     for key, parts in _rounds(a, indices, operands):
         record_store(a, key, as_traced(ufunc)(as_traced(operator.getitem)(a, key), *parts))
+
+
+def _negative(a: np.ndarray, term: Any) -> Any:
+    """Return -term; integers and booleans, which have none, in the precision in which NumPy subtracts them from `a`."""
+    number = term if is_inexact(term) else np.asarray(term, np.result_type(a, np.asarray(term)))
+    return as_traced(np.negative)(number)
 
 
 def _add_at(recording: Recording, a: np.ndarray, indices: Any, term: Any) -> None:
