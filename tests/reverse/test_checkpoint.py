@@ -311,6 +311,18 @@ def of_matrices(cp: Wrap, x: Any) -> Any:
     return np.sum(f(a, f(a, x)) ** 2)
 
 
+def of_long_doubles(cp: Wrap, x: Any) -> Any:
+    """Of a long double, NumPy computes ten bytes and leaves six as they were."""
+
+    def f(v: Any) -> Any:
+        wide = v.astype(np.longdouble)
+        return float(np.sum(np.sin(wide) * (wide * 0.5)))
+
+    y = cp(f)(x)
+    dirty = [np.full(8, 7.0 * k) for k in range(50)]
+    return y * x[len(dirty) % 3]
+
+
 def written_after(cp: Wrap, x: Any) -> Any:
     y = cp(lambda v: np.tile(v, 2))(x)  # a view of memory that is not traced itself
     y[0] = y[3] * x[1]
@@ -325,7 +337,7 @@ PROGRAMS = [
     in_place_inside, into_its_argument, into_the_callers_array, into_a_view_of_written_memory, into_a_shared_buffer,
     into_views_updated_before,
     overwritten_later, overwritten_in_a_list, left_elsewhere, nested, results_in_parts, error_caught, cached,
-    of_random_numbers, gradient_inside, a_generator, of_matrices,
+    of_random_numbers, gradient_inside, a_generator, of_matrices, of_long_doubles,
 ]  # fmt: skip
 
 
