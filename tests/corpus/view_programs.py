@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import mutation_programs
 import numpy as np
 from mutation_programs import Programs, matrix, vector, weigh
@@ -468,6 +470,25 @@ def part_of_a_single_number(x):
     w = parted(x)
     w[1, ...].imag = z.real
     return np.abs(z * z) + weigh_complex(w)
+
+
+@program(vector)
+def nothing_stored_by_flat(x):
+    y = x.reshape(2, 3) * x[0]
+    y.flat[:4:2] = x[:0]
+    y.T.flat = np.zeros(0) * x[1]
+    return weigh(y)
+
+
+@program(vector)
+def broadcast_arrays_written(x):
+    y = x * 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # NumPy's
+        whole, row = np.broadcast_arrays(y[:1] * x[1], y[None, 3:])
+        row[0, 1] = x[0]
+        np.broadcast_arrays(y[:0], y[0])[1][...] *= 2.0
+    return weigh(y) + np.sum(whole * row)
 
 
 # -- arguments ------------------------------------------------------------------------------------------------------

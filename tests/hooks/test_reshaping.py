@@ -30,3 +30,27 @@ def test_no_new_array_is_taken_for_the_view_of_the_old_shape(size: int, way: Any
     derivative = way(f)(x)
     assert np.allclose(derivative, 8.0 * x if way is wg.grad else np.sum(8.0 * x))
     assert not taken
+
+
+@pytest.mark.filterwarnings("ignore:Setting the shape")
+@pytest.mark.parametrize("written", [False, True])
+def test_the_shape_of_an_argument_is_not_set(written: bool) -> None:
+    def f(x: Any) -> Any:
+        row = x[::-1]
+        if written:
+            row += 1.0
+        x.shape = -1
+        return np.sum(row)
+
+    with pytest.raises(wg.RefusedCallError, match=r"test_reshaping\.py:\d+ in .* sets \.shape of an argument"):
+        wg.grad(f)(np.ones((2, 3)))
+
+
+def test_a_complex_number_is_not_stored_as_a_real_part() -> None:
+    def f(x: Any) -> Any:
+        y = x * 2.0
+        y.real = 2j * x[0]
+        return np.sum(y)
+
+    with pytest.raises(wg.RefusedCallError, match=r"test_reshaping\.py:\d+ in .* complex value is stored"):
+        wg.grad(f)(np.ones(3))

@@ -19,7 +19,7 @@ from wengert.hooks.writes import record_store
 from wengert.recording import layout
 from wengert.recording.aliases import READING_BY_NAME
 from wengert.recording.identity import given
-from wengert.recording.record import record_call
+from wengert.recording.record import as_array, record_call
 from wengert.recording.recording import STATE, users_line
 from wengert.recording.slots import slot_of
 from wengert.recording.trace_state import clear_caches, of_values, plain_names, plain_names_of_classes, twins
@@ -191,7 +191,7 @@ def _set_part(array: np.ndarray, name: str, value: Any) -> None:
     """Do and record `array.real = value` or `array.imag = value`."""
     if name == "imag" and not np.iscomplexobj(array):
         setattr(array, name, value)  # raises
-    record_store(getattr(array, name), ..., value)
+    record_store(getattr(array, name), ..., as_array(value) if isinstance(value, complex) else value)
 
 
 def generic_set_attribute(obj: Any, value: Any, name: str) -> None:

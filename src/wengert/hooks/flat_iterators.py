@@ -33,6 +33,9 @@ def write_flat(array: np.ndarray, key: Any, value: Any) -> None:
     array, value = as_plain(array), as_plain(value)
     if type(value) in (list, tuple):
         value = as_array(value) if holds_traced(value) else np.asarray(value)
+    if np.size(value) == 0:
+        array.flat[key] = value  # stores nothing
+        return
     if np.size(value) == 1:
         value = _record_rule(np.reshape, value, ()) if np.ndim(value) else value
     if isinstance(key, INTEGER_KEYS):

@@ -30,8 +30,7 @@ def set_shape(array: np.ndarray, shape: Any) -> None:
     if recording.keep:
         laid_out(recording)
     memory, slot = memory_of(recording), slot_of(recording, array)
-    entry = None if slot is None else recording.entries[slot]
-    if entry is not None and entry[0].kind == "input" and entry[1] is array:
+    if slot is not None and _is_argument(recording, array):
         raise recording.refuse(
             RefusedCallError(
                 f"{users_line()}: this line sets .shape of an argument, the caller's array. Use a.reshape(...) instead."
@@ -56,6 +55,11 @@ def set_shape(array: np.ndarray, shape: Any) -> None:
     append_result(recording, bound, array, (before, array.shape), (slot, None), None)
     if storage is not None:
         memory.written(storage, array, SHADOW[id(array)])
+
+
+def _is_argument(recording: Recording, array: np.ndarray) -> bool:
+    """Whether an array is an argument, also if it was written since, and so has another slot."""
+    return any([e is not None and e[0].kind == "input" and e[1] is array for e in recording.entries])
 
 
 def _replace_in_entries(recording: Recording, array: np.ndarray, before: np.ndarray) -> None:
