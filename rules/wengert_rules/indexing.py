@@ -192,7 +192,7 @@ def writing(tangent, y):
     """A tangent that is written: real where y is, as NumPy writes."""
     if tangent is None:
         return 0
-    return tangent if y.dtype.kind == "c" else np.real(tangent)
+    return tangent if np.iscomplexobj(y) else np.real(tangent)
 
 
 @vjp_rule(lens)

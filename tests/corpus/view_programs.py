@@ -463,6 +463,13 @@ def parts_written_by_functions(x):
 
 
 @program(vector)
+def parts_seen_as_each_other(x):
+    z = parted(x)
+    weights = np.exp(1j * np.arange(4.0)).reshape(2, 2)
+    return np.sum(np.real(as_strided(z, (2, 2), (8, 8)) * weights))
+
+
+@program(vector)
 def part_of_a_single_number(x):
     z = np.array(x[0] + 1j * x[1])
     z.real += x[2]
@@ -477,6 +484,7 @@ def nothing_stored_by_flat(x):
     y = x.reshape(2, 3) * x[0]
     y.flat[:4:2] = x[:0]
     y.T.flat = np.zeros(0) * x[1]
+    np.copyto(y, y, where=[True, False])  # copies nothing either: the mask does not even fit
     return weigh(y)
 
 

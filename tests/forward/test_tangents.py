@@ -288,3 +288,13 @@ def test_a_shape_that_is_set_while_an_inner_pullback_is_kept() -> None:
 
     x = np.array([0.5, -1.0, 2.0, 0.25])
     np.testing.assert_allclose(wg.jvp(f, (x,), (np.arange(4.0),))[1], 12 * x**2 @ np.arange(4.0), rtol=1e-12)
+
+
+def test_the_second_derivative_of_a_float_that_is_written_as_an_imaginary_part() -> None:
+    def f(x: Any, s: float) -> Any:
+        z = X * (x[0] + 0j)
+        z.imag[...] = s
+        return np.sum(np.abs(z) ** 2)  # Σ X² x₀² + n s²
+
+    x_bar, s_bar = wg.hvp(f, (np.ones(1), 0.5), (np.ones(1), 3.0))
+    assert np.allclose(x_bar, 2 * np.sum(X**2)) and np.isclose(s_bar, 6 * X.size)

@@ -46,10 +46,15 @@ def test_the_shape_of_an_argument_is_not_set(written: bool) -> None:
         wg.grad(f)(np.ones((2, 3)))
 
 
-def test_a_complex_number_is_not_stored_as_a_real_part() -> None:
+def set_real(y: Any, value: Any) -> None:
+    y.real = value
+
+
+@pytest.mark.parametrize("store", [set_real, lambda y, value: np.subtract.at(y, y > 0.0, value)], ids=["real", "at"])
+def test_a_complex_number_is_not_stored_in_a_real_array(store: Any) -> None:
     def f(x: Any) -> Any:
         y = x * 2.0
-        y.real = 2j * x[0]
+        store(y, 2j * x[0])
         return np.sum(y)
 
     with pytest.raises(wg.RefusedCallError, match=r"test_reshaping\.py:\d+ in .* complex value is stored"):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import RefusedCallError
+from wengert.errors import RefusedCallError, WengertError
 from wengert.hooks import foreign
 from wengert.hooks.search import refuse_hidden
 from wengert.hooks.short_writes import run_unfinished, write_entry
@@ -64,15 +64,20 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
     _store_traced(recording, memory, array, key, value, value_slot, key_slot)
 
 
+def refused_complex(recording: Recording) -> WengertError:
+    """The error where NumPy discards an imaginary part: a derivative of it would be wrong."""
+    return recording.refuse(
+        RefusedCallError(f"{users_line()}: a complex value is stored in a real array. Use a complex array.")
+    )
+
+
 def _store_traced(
     recording: Recording, memory: Memory, array: np.ndarray, key: Any, value: Any, value_slot: Any, key_slot: Any
 ) -> None:
     """Do and record a store of a traced value, or into traced memory, or at a traced key."""
     if is_inexact(array) and np.iscomplexobj(value) and not np.iscomplexobj(array):
-        array[key] = value  # NumPy warns or raises; a derivative of the discarded part would be wrong
-        raise recording.refuse(
-            RefusedCallError(f"{users_line()}: a complex value is stored in a real array. Use a complex array.")
-        )
+        array[key] = value  # NumPy warns or raises
+        raise refused_complex(recording)
     _check_dtype(recording, array, (value_slot,))
     if memory.lent:
         basic = is_basic(key)

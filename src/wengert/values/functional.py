@@ -177,7 +177,13 @@ def addlens(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[i
     for axis, (n, stride) in enumerate(zip(shape, strides, strict=True)):
         places += (np.arange(n) * stride).reshape((-1,) + (1,) * (len(shape) - axis - 1))
     before, memory = _memory(out)
-    np.add.at(memory, (places + before) // out.itemsize, np.broadcast_to(value, shape))
+    places, terms = places + before, np.broadcast_to(value, shape)
+    if out.dtype.kind == "c" and np.any(places % out.itemsize):  # an imaginary part seen as a real one
+        floats = memory.view(memory.real.dtype)
+        np.add.at(floats, places // floats.itemsize, np.real(terms))
+        np.add.at(floats, places // floats.itemsize + 1, np.imag(terms))
+    else:
+        np.add.at(memory, places // out.itemsize, terms)
     return out
 
 

@@ -26,36 +26,41 @@ def log_expit(y, x):
 
 
 @vjp_rule(special.softmax)
-def softmax(y_bar, y, x, axis=None):
+def softmax(y_bar, y, x, *, axis=None):
     shares = y_bar * conj(y)
-    return shares - conj(y) * np.sum(shares, axis=axis, keepdims=True), None
+    return shares - conj(y) * np.sum(shares, axis=axis, keepdims=True)
 
 
 @jvp_rule(special.softmax)
-def push_softmax(tangents, y, x, axis=None):
+def push_softmax(tangents, y, x, *, axis=None):
     shares = y * tangents[0]
     return shares - y * np.sum(shares, axis=axis, keepdims=True)
 
 
 @vjp_rule(special.log_softmax)
-def log_softmax(y_bar, y, x, axis=None):
-    return y_bar - conj(np.exp(y)) * np.sum(y_bar, axis=axis, keepdims=True), None
+def log_softmax(y_bar, y, x, *, axis=None):
+    return y_bar - conj(np.exp(y)) * np.sum(y_bar, axis=axis, keepdims=True)
 
 
 @jvp_rule(special.log_softmax)
-def push_log_softmax(tangents, y, x, axis=None):
+def push_log_softmax(tangents, y, x, *, axis=None):
     return tangents[0] - np.sum(np.exp(y) * tangents[0], axis=axis, keepdims=True)
 
 
 def kept(x, a, axis):
     """A result of a reduction of `a` with the axes that it went over."""
-    return np.reshape(x, np.shape(np.sum(a, axis=axis, keepdims=True)))
+    return np.reshape(x, np.shape(total(a, axis)))
+
+
+def total(a, axis):
+    """The sum with its axes; several of them come as an array, since they stand before `b`, which has a derivative."""
+    return np.sum(a, axis=tuple(axis) if np.ndim(axis) else axis, keepdims=True)
 
 
 def weights(y, a, axis, b, return_sign):
     """exp(a - y), the weight of each b; with the sign of the sum, where that is apart. 0 where the sum is."""
-    total = kept(y[0] if return_sign else y, spread(a, b), axis)
-    found = np.exp(a - np.where(total == -np.inf, 0, total))
+    log = kept(y[0] if return_sign else y, spread(a, b), axis)
+    found = np.exp(a - np.where(log == -np.inf, 0, log))
     return found * np.conj(kept(y[1], spread(a, b), axis)) if return_sign else found
 
 
@@ -84,7 +89,7 @@ def push_logsumexp(tangents, y, a, axis=None, b=None, *, keepdims=False, return_
     moved = 0.0 if tangents[0] is None else tangents[0] if b is None else b * tangents[0]
     moved = moved if b is None or tangents[2] is None else moved + tangents[2]
     share = weights(y, a, axis, b, return_sign) * moved
-    tangent = np.reshape(np.sum(share, axis=axis, keepdims=True), np.shape(y[0] if return_sign else y))
+    tangent = np.reshape(total(share, axis), np.shape(y[0] if return_sign else y))
     if not return_sign:
         return tangent
     return np.real(tangent), 1j * y[1] * np.imag(tangent) if is_complex(y[1]) else None

@@ -59,10 +59,10 @@ def _broadcast_arrays(*args: Any, subok: bool = False) -> Any:
         return np.broadcast_arrays(*args, subok=subok)
     shape = np.broadcast_shapes(*map(np.shape, args))
     arrays = [as_traced(np.asanyarray if subok else np.asarray)(a) for a in args]
-    return tuple([a if a.shape == shape else _broadcast(a, shape, subok) for a in arrays])
+    return tuple([a if a.shape == shape else _writable_broadcast(a, shape, subok) for a in arrays])
 
 
-def _broadcast(array: Any, shape: tuple[int, ...], subok: bool) -> Any:
+def _writable_broadcast(array: Any, shape: tuple[int, ...], subok: bool) -> Any:
     """Broadcast as `np.broadcast_arrays` does, whose results NumPy lets write."""
     view = as_traced(np.broadcast_to)(array, shape, subok=subok)
     view.flags.writeable = array.flags.writeable

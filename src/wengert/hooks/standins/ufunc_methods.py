@@ -15,7 +15,7 @@ from wengert.hooks.policy import IN_C, MOVES, Decision, decides_methods_of, decl
 from wengert.hooks.search import can_read_traced, function_of, guarded, run_watching_writes
 from wengert.hooks.short_writes import sum_entry
 from wengert.hooks.standins.functions import recorded, recorder
-from wengert.hooks.writes import record_store
+from wengert.hooks.writes import record_store, refused_complex
 from wengert.recording.decisions import guard
 from wengert.recording.primitives import primitive_of
 from wengert.recording.record import as_array
@@ -123,6 +123,8 @@ def _record_at(recording: Recording, ufunc: np.ufunc, a: np.ndarray, indices: An
     """Do and record `ufunc.at(a, indices, *operands)`."""
     operands = tuple([as_array(b) if type(b) is list and holds_traced(b) else b for b in operands])
     if ufunc in (np.add, np.subtract):
+        if np.iscomplexobj(operands[0]) and is_inexact(a) and not np.iscomplexobj(a):
+            raise refused_complex(recording)
         _add_at(recording, a, indices, operands[0] if ufunc is np.add else _negative(a, operands[0]))
         return
     for part in indices if type(indices) is tuple else (indices,):

@@ -29,6 +29,9 @@ def _raise_as_numpy(f: Any, array: np.ndarray, *args: Any) -> None:
 
 
 def _copyto(f: Any, dst: np.ndarray, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    if src is dst:
+        f(dst, src, casting, where)  # copies nothing, also where it may not write
+        return
     _raise_as_numpy(f, dst, src, casting, where)
     if casting == "unsafe" and not is_inexact(dst) and is_inexact(src):
         src = as_traced(np.ndarray.astype)(as_traced(np.asarray)(src), dst.dtype)  # asked for in so many words
