@@ -13,7 +13,7 @@ from wengert.hooks.writes import record_store
 from wengert.recording.primitives import ruled
 from wengert.recording.record import record_as
 from wengert.recording.recording import silent
-from wengert.recording.slots import recording_here
+from wengert.recording.slots import recording_here, slot_of
 from wengert.rulebook.declare import partials
 from wengert.rulebook.registry import rules
 from wengert.values.functional import strided_copy
@@ -56,7 +56,10 @@ def _take_values(traced: Any, native: Any, size: float) -> Any:
         return type(traced)([_take_values(a, b, size) for a, b in zip(traced, native, strict=True)])
     if not _differ_by_rounding(traced, native, size):
         return traced
-    return record_as(ruled(exact_value), _copy_data(native), (traced, native))  # its memory may not be NumPy's
+    value = _copy_data(native)  # its memory may not be NumPy's
+    return (
+        value if slot_of(recording_here(), traced) is None else record_as(ruled(exact_value), value, (traced, native))
+    )
 
 
 def _differ_by_rounding(traced: Any, native: Any, size: float) -> bool:

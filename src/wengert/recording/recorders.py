@@ -150,7 +150,12 @@ def record_quick(primitive: Primitive, args: tuple[Any, ...], ins: tuple[int | N
             return value
         if not primitive.returns_new:
             value = made_new([value], args, primitive)
-    elif kind is not np.ndarray or value.base is not None or value.dtype.kind not in "fc":
+    elif (
+        kind is not np.ndarray
+        or value.base is not None
+        or value.dtype.kind not in "fc"
+        or (not primitive.returns_new and any([value is a for a in args]))  # as by `conjugate` of a real array
+    ):
         if is_container(value):
             check_result(recording, primitive, value, args)
         value = made_new([value], args, primitive)
