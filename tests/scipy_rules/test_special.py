@@ -270,3 +270,13 @@ def test_students_t_of_infinitely_many_degrees_is_normal() -> None:
     np.testing.assert_allclose(wg.grad(sc.stdtr, argnums=(0, 1))(np.inf, 0.3), (0.0, normal))
     np.testing.assert_allclose(wg.grad(wg.grad(lambda t: sc.stdtr(np.inf, t)))(0.3), -0.3 * normal)
     np.testing.assert_allclose(wg.grad(sc.stdtrit, argnums=(0, 1))(np.inf, sc.ndtr(0.3)), (0.0, 1 / normal))
+
+
+def test_a_tape_sums_exponentials_over_a_tuple_of_axes() -> None:
+    def f(x: Any) -> Any:
+        return np.sum(sc.logsumexp(x, axis=(0,)) ** 2)
+
+    x = np.arange(6.0).reshape(2, 3) / 7
+    weights = np.exp(x) / np.sum(np.exp(x), axis=0)
+    value, (_, found) = wg.gradtape(f, np.zeros((2, 3))).play(x)
+    assert np.isclose(value, f(x)) and np.allclose(found, 2 * np.log(np.sum(np.exp(x), axis=0)) * weights)

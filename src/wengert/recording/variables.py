@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from typing import Any
 
@@ -201,11 +202,17 @@ def keep_args(recording: Recording, bound: Bound, args: tuple[Any, ...]) -> tupl
 
 
 def _operands(bound: Bound, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments, with arrays in place of lists of constants, as NumPy made them: rules index and transpose them."""
+    """The arguments, with arrays in place of lists of constants, as NumPy made them: rules index and transpose them.
+
+    A tuple of axes, which may stand before an operand, stays.
+    """
     if not bound.primitive.is_array_function or not any([type(a) in (list, tuple) for a in args]):
         return args
-    pairs = zip(bound.residual_kinds, args, strict=True)
-    return tuple([np.asarray(a) if how == "value" and type(a) in (list, tuple) else a for how, a in pairs])
+    names = bound.rule.analysis.names if bound.rule.analysis else ()
+    named = itertools.zip_longest(bound.residual_kinds, args, names[: len(args)])
+    return tuple([
+        np.asarray(a) if how == "value" and type(a) in (list, tuple) and name != "axis" else a for how, a, name in named
+    ])  # fmt: skip
 
 
 def splat(k: int, items: tuple[Any, ...], inner: Any) -> tuple[Any, ...]:

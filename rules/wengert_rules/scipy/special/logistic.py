@@ -49,12 +49,7 @@ def push_log_softmax(tangents, y, x, *, axis=None):
 
 def kept(x, a, axis):
     """A result of a reduction of `a` with the axes that it went over."""
-    return np.reshape(x, np.shape(total(a, axis)))
-
-
-def total(a, axis):
-    """The sum with its axes; several of them come as an array, since they stand before `b`, which has a derivative."""
-    return np.sum(a, axis=tuple(axis) if np.ndim(axis) else axis, keepdims=True)
+    return np.reshape(x, np.shape(np.sum(a, axis=axis, keepdims=True)))
 
 
 def weights(y, a, axis, b, return_sign):
@@ -89,7 +84,7 @@ def push_logsumexp(tangents, y, a, axis=None, b=None, *, keepdims=False, return_
     moved = 0.0 if tangents[0] is None else tangents[0] if b is None else b * tangents[0]
     moved = moved if b is None or tangents[2] is None else moved + tangents[2]
     share = weights(y, a, axis, b, return_sign) * moved
-    tangent = np.reshape(total(share, axis), np.shape(y[0] if return_sign else y))
+    tangent = np.reshape(np.sum(share, axis=axis, keepdims=True), np.shape(y[0] if return_sign else y))
     if not return_sign:
         return tangent
     return np.real(tangent), 1j * y[1] * np.imag(tangent) if is_complex(y[1]) else None
