@@ -118,6 +118,10 @@ def _summed_to(code: BodyCode, v: Variable, x: Any) -> Any:
     return code.call(np.reshape, v, shape)
 
 
+_FLOAT_OF: dict[Any, Any] = {int: float, np.int64: np.float64}
+"""The types of integers that a segment reads, from a counter or an array, and those of the floats in place of them."""
+
+
 class Segment:
     """Calls that are differentiated together, by a trace of their pullback.
 
@@ -132,7 +136,7 @@ class Segment:
         self.others = [op for op in outside if not is_inexact(op.val)]
         read: list[Any] = [op for op in within if op not in inside and not isinstance(op, Constant)]
         self.constants: list[Any] = [op for op in within if isinstance(op, Constant)]
-        self.ints = [op for op in read if type(op.val) is int]
+        self.ints = [op for op in read if type(op.val) in _FLOAT_OF]
         self.exact = [op for op in read if isinstance(op.val, np.ndarray) and _is_exact_as_floats(op.val.dtype)]
         numbers = [op for op in read if is_inexact(op.val)]
         if len(numbers) + len(self.ints) + len(self.exact) < len(read):
@@ -142,7 +146,7 @@ class Segment:
         self.wanted = [op for op in numbers if op in region.dependent]
         self.inputs = [*self.wanted, *[op for op in numbers if op not in region.dependent]]
         values = [op.val.copy("K") if isinstance(op.val, np.ndarray) else op.val * 1.0 for op in self.inputs]
-        values += [float(op.val) for op in self.ints] + [op.val.astype(float) for op in self.exact]
+        values += [_FLOAT_OF[type(op.val)](op.val) for op in self.ints] + [op.val.astype(float) for op in self.exact]
         # cotangents that are neither zero nor infinite, which a pullback might ask
         seeds = [np.ones_like(op.val) if isinstance(op.val, np.ndarray) else type(op.val)(1.0) for op in self.outputs]
         self.split(region.traces.trace(self.tape(), len(self.wanted), values, seeds))
@@ -154,7 +158,7 @@ class Segment:
         for op in self.constants:
             new[op] = tape.push(op.copy()) if isinstance(op.val, np.ndarray) else op.val
         for op in (*self.inputs, *self.ints):
-            new[op] = tape.push(Input(float(op.val) if type(op.val) is int else op.val))
+            new[op] = tape.push(Input(_FLOAT_OF[type(op.val)](op.val) if type(op.val) in _FLOAT_OF else op.val))
         for op in self.exact:
             new[op] = tape.push(mkcall(np.ndarray.astype, tape.push(Input(op.val.astype(float))), op.val.dtype))
         counted = {*self.ints}
@@ -187,7 +191,7 @@ class Segment:
             depends.update([op] * is_late)
 
     def run_forward(self, code: BodyCode, new: Environment) -> None:
-        floats = [code.push(Call(float, [new[op]], val=float(op.val))) for op in self.ints]
+        floats = [code.call(_FLOAT_OF[type(op.val)], new[op]) for op in self.ints]
         floats += [code.call(np.ndarray.astype, new[op], np.float64) for op in self.exact]
         values = [*[new[op] for op in self.inputs], *floats]
         moved = self.moved = dict(zip(self.given, values, strict=True))
