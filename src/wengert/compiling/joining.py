@@ -86,11 +86,11 @@ def _inputs_of(entry: CompiledTrace) -> list[Any]:
 
 
 def _result_for(entry: CompiledTrace, given: list[Any]) -> Any:
-    """Return the result of the code for these inputs; None if it takes another branch."""
+    """Return the result of the code for these inputs; None if it takes another branch, or an item is missing."""
     try:
         with np.errstate(all="ignore"):
             return entry.run(*given)
-    except (StaleTapeError, ArithmeticError):
+    except (StaleTapeError, ArithmeticError, IndexError):
         return None
 
 
