@@ -200,10 +200,39 @@ def pairs(w, X, y):
     return e + np.sum(x**2)
 
 
+def items(w, X, y):
+    t, k, z = 0.0, 0, X @ w
+    for v in z[z > 0]:
+        t = t + v**2 if v < 1.0 else t * 0.9 + k * v
+        k += 1
+    return t / k
+
+
+def each_place(w, X, y):
+    t, z = 0.0, X @ w
+    out = 2.0 * z
+    for k in np.flatnonzero(z > 0.2):
+        if z[k - 1] < t:
+            t = t + z[k] * k
+        out[k] = t + z[k]
+    return t + np.sum(out)
+
+
+def numbered_places(w, X, y):
+    t, z = 0.0, X @ w
+    for i in range(3):
+        k = np.where(z > 0.1 * i)[0]
+        for j in range(1, len(k)):
+            t = t + z[k[j]] * z[k[j - 1]] + i
+    for row in X[np.abs(z) < 1.0]:
+        t = t + np.sin(row @ w)
+    return t
+
+
 FUNCTIONS = [
     huber, mean_of_positive, pieces, indices, entropy, moments, mask_of_a_mask, rows, matrix, both_parts, elementwise,
     histogram, writes_in_a_loop, groups_in_a_loop, until_none_is_left, neighbours, chosen_again_and_again,
-    one_less_each_time, bodies, pairs, until_it_settles,
+    one_less_each_time, bodies, pairs, until_it_settles, items, each_place, numbered_places,
 ]  # fmt: skip
 
 
@@ -242,11 +271,9 @@ def unsorted(w, X, y):
     return np.sum(np.sort(z[z > 0])[:2])
 
 
-def items(w, X, y):
-    t, z = 0.0, X @ w
-    for v in z[z > 0]:
-        t = t + v**2
-    return t
+def gathered(w, X, y):
+    z = X @ w
+    return np.sum([v for v, _ in zip(z[z > 0], y, strict=False)])
 
 
 def filled_by_c(w, X, y):
@@ -270,7 +297,7 @@ def returned(w, X, y):
 state: list[Any] = []
 
 
-@pytest.mark.parametrize("f", [unsorted, items, filled_by_c, shape_only, returned], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", [unsorted, gathered, filled_by_c, shape_only, returned], ids=lambda f: f.__name__)
 def test_other_uses_are_guarded(f):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", wg.NotCompiledWarning)
@@ -297,6 +324,30 @@ def test_a_selection_may_be_empty(empty):
             assert np.isclose(value, f(w, x.copy()), rtol=1e-13)
             h = 1e-6
             assert np.isclose(slope, (f(w + h, x) - f(w - h, x)) / (2 * h), rtol=1e-6)
+
+
+@pytest.mark.parametrize("counts", [(7, 9, 12, 0, 10), (9, 7, 0, 2, 12), (0, 9, 8, 12)])
+def test_a_loop_over_a_selection_of_any_length(counts):
+    """The third item is missing in some calls, and a mean of no items is an error."""
+
+    def f(w, x):
+        total, n, chosen = 0.0, 0, np.flatnonzero(x > 0.0)
+        for j in range(len(chosen)):
+            total = total + w * x[chosen[j]] ** 2 * (chosen[j] + 1)
+            n += 1
+        for k in (0, 1, 2):
+            total = total + w * x[chosen[k]]
+        return total / n
+
+    compiled = wg.compile(wg.value_and_grad(f), native=False)
+    for n in counts:
+        x = np.where(np.arange(12) < n, 1.0, -1.0) * np.linspace(0.5, 1.5, 12)
+        if n < 3:
+            with pytest.raises(IndexError):
+                compiled(2.0, x)
+            continue
+        expected = (np.sum(x[:n] ** 2 * np.arange(1, n + 1)) + x[:3].sum()) / n
+        np.testing.assert_allclose(compiled(2.0, x), (2.0 * expected, expected), rtol=1e-13)
 
 
 def test_items_that_are_not_chosen_do_not_matter():

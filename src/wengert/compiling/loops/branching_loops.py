@@ -58,17 +58,16 @@ class BranchingLoop:
         self.runs, self.held = runs, held
         self.one = one = max(runs, key=lambda run: run.max_count or 0)
         self.most = one.max_count
+        if one.number is not None:
+            self.most = max(self.most, *[_most(run.op_of(run.number)) for run in runs])  # type: ignore[type-var]
         self.steps = {StepValue(step.at): step for fork in forks_of(one.tree) for step in fork.steps}
         self.joining = {link: fork for fork in forks_of(one.tree) for link in fork.joined}
         if len(self.steps) > MOST_STEPS:
             raise UnsupportedTreeError("too many paths")
         self.usual = usual
         self.counters = counters_of(one, self.steps)
-        outputs = one.exhausted.outputs if one.exhausted else ()
         self.carried = [j for j in range(len(one.variables)) if LoopVariable(j) not in self.counters]
         self.exit = next((end for end in ends_of(one.tree) if end.exits), None)
-        if self.exit is None and one.number is not None and any([x in self.counters for x in outputs]):
-            raise UnsupportedTreeError("a counter is read after a loop with a computed number of iterations")
         self.loops: dict[Any, Loop] = {}
         self.forms: dict[AffineForm, Variable] = {}  # the integers that the body counts or reads
         self.begun: dict[Any, Variable] = {LoopVariable(j): input_like(one.variables[j]) for j in self.carried}
@@ -254,9 +253,25 @@ class BranchingLoop:
         return code.call(whole, operator.sub, number, float(before)) if before else number
 
     def counter_after(self, code: BodyCode, x: Any, run: WhileLoop) -> Op:
-        """Return the value of a counter after a run with a fixed number of iterations."""
-        more = float(self.counters[x] * run.max_count)  # type: ignore[operator]
+        """Return the value of a counter after a run that no test ends."""
+        more: Any = float(self.counters[x] * run.max_count)  # type: ignore[operator]
+        if run.number is not None:
+            more = code.call(np.maximum, self.number(code, run), 0.0)
+            more = code.call(whole, operator.mul, more, float(self.counters[x]))
         return code.call(whole, operator.add, self.outside(code, run.op_of(x)), more).op  # type: ignore[return-value]
+
+
+def _most(op: Any) -> int:
+    """Return the largest integer that an op may compute which counts chosen items; for any other op its value."""
+    if isinstance(op, Call):
+        args = [getattr(a, "op", a) for a in op.args]
+        if op.fn is np.sum and op.args[0].op.val.dtype == bool:
+            return int(op.args[0].op.val.size)
+        if op.fn is float:
+            return _most(args[0])
+        if args[0] is operator.sub and isinstance(args[1], Op) and not isinstance(args[2], Call):
+            return _most(args[1]) - int(getattr(args[2], "val", args[2]))
+    return int(op.val)
 
 
 def _with_rows(code: BodyCode, items: Sequence[Any], rows: Variable) -> Variable:

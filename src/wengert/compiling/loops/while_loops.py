@@ -195,7 +195,7 @@ def _found_loops(
         if _key_of_state(ops, heads) in known or never_runs(ops, heads, constants):
             first: Any = ops[heads[0]]
             state = tuple([static_spec(v.op.val) for v in ops[heads[-1]].references()])  # type: ignore[union-attr]
-            groups.setdefault((first.fn.loop.key, state), []).append(heads)
+            groups.setdefault((first.fn.loop.key, first.fn.number, state), []).append(heads)
     found: list[tuple[WhileLoop, BranchingLoop]] = []
     waiting, alone = [*groups.values()], 0
     while waiting:
@@ -249,7 +249,9 @@ def _insert_loops(ops: list[Op], found: list[tuple[WhileLoop, BranchingLoop]], r
     traces = _traces_of(ops)
     numbers = {(traces[one.start], one.op_of(one.number)) for one, _ in found if one.number is not None}
     asked: Any = [
-        pair for pair in zip(traces, ops, strict=True) if getattr(pair[1], "fn", None) is functional.iterations
+        (trace or traces[-1], op)  # what the last trace does before its first loop stands before the earlier ones
+        for trace, op in zip(traces, ops, strict=True)
+        if getattr(op, "fn", None) is functional.iterations
     ]
     answered = {op for trace, op in asked if (trace, op.args[0].op) in numbers}
 

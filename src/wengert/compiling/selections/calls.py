@@ -70,11 +70,13 @@ def _where_chosen(code: SelectionCode, op: Call, *args: Any) -> Any:
 def _chosen_places(code: SelectionCode, op: Call, mask: Any) -> Any:
     if type(mask) is not Mask:
         return None
+    mask = code.with_places(op, mask)
     return tuple([ChosenPlaces(mask, axis, frozenset([op.site])) for axis in range(len(mask.shape))])
 
 
 def _flatnonzero(code: SelectionCode, op: Call, mask: Any) -> Any:
-    return ChosenPlaces(mask, 0, frozenset([op.site])) if type(mask) is Mask and len(mask.shape) == 1 else None
+    is_vector = type(mask) is Mask and len(mask.shape) == 1
+    return ChosenPlaces(code.with_places(op, mask), 0, frozenset([op.site])) if is_vector else None
 
 
 def _part_of_places(code: SelectionCode, op: Call, whole: Any, key: Any) -> Any:

@@ -15,6 +15,7 @@ from wengert.compiling.selections.values import (
     SelectionCode,
     chosen_lines,
     mask_of,
+    reads_item,
 )
 from wengert.tape.ops import Call, Variable, value_of
 from wengert.values import functional
@@ -22,6 +23,8 @@ from wengert.values import functional
 
 def read_item(code: SelectionCode, op: Call, x: Any, key: Any) -> Any:
     """`x[key]`."""
+    if type(x) in (Selection, ChosenPlaces) and reads_item(op):
+        return _one_item(code, op, x, key)
     x = code.as_selection(op, x)
     if type(x) is Selection:
         return _item_of_selection(code, op, x, key)
@@ -81,6 +84,20 @@ def _item_of_selection(code: SelectionCode, op: Call, x: Selection, key: Any) ->
         return None
     full = (slice(None),) * len(x.mask.shape)
     return x._replace(whole=code.push_call(op, operator.getitem, x.whole, (*full, *parts[1:])))
+
+
+def _one_item(code: SelectionCode, op: Call, x: Any, key: Variable) -> Any:
+    """The chosen item of a number that the tape computes; one that is negative or too large needs another trace."""
+    counted = key.op.args[0] if isinstance(key.op, Call) and key.op.fn is functional.as_index else None
+    if x.mask.places is None or counted is None or value_of(counted) < 0.0:
+        return None
+    code.new.push(Call(operator.ge, [counted, 0.0], val=True, site=op.site, guard=True))
+    place = code.push_call(op, operator.getitem, x.mask.places, key)
+    if type(x) is Selection:
+        return code.push_call(op, operator.getitem, x.whole, place)
+    size = x.mask.shape[0]
+    code.new.push(Call(operator.lt, [place, size], val=value_of(place) < size, site=op.site, guard=True))
+    return place
 
 
 def _is_plain_index(part: Any) -> bool:

@@ -20,6 +20,12 @@ Lines = frozenset[Site | None]
 _NUMBERED_TYPES = {int, float, bool, np.float64, np.int64}
 
 
+def reads_item(op: Call) -> bool:
+    """Whether a call reads an item of an array at an index that the tape computes."""
+    is_read = info(op.fn).name == "getitem" and type(op.args[1]) is Variable
+    return is_read and isinstance(value_of(op.args[1]), (int, np.integer))
+
+
 class KeptAsRecordedError(Exception):
     """The selections made at these lines have to stay as recorded."""
 
@@ -28,10 +34,15 @@ class KeptAsRecordedError(Exception):
 
 
 class Mask(NamedTuple):
-    """An array of bools that chooses items; equal masks have the same `number`."""
+    """An array of bools that chooses items; equal masks have the same `number`.
+
+    `places` is the array of the indices of the chosen items, and then indices beyond the end; None if nothing reads
+    chosen items one by one.
+    """
 
     array: Variable
     number: int
+    places: Variable | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -102,6 +113,7 @@ class SelectionCode(TapeRewriter):
 
     def __init__(self, old: Any) -> None:
         super().__init__(old)
+        self.reads_items = any([reads_item(op) for op in old.calls])
         self._numbers: dict[Any, int] = {}  # of values, by keys that are equal for equal ones
         self._number_of: dict[Any, int] = {}  # the same, by the ops of the new tape
 
@@ -148,6 +160,7 @@ class SelectionCode(TapeRewriter):
         chosen = self.spread(origin, mask, len(shape) + len(rest))
         number = self._number_of[whole.op] if type(whole) is Variable else id(whole)
         filled = self.push_call(origin, np.where, chosen, whole, item)
+        mask = self.with_places(origin, mask)
         self.note_number(filled, ("select", number, mask.number))
         return Selection(filled, mask, lines)
 
@@ -156,6 +169,14 @@ class SelectionCode(TapeRewriter):
         places = np.arange(float(math.prod(mask.shape))).reshape(mask.shape)
         last = self.push_call(origin, np.max, self.push_call(origin, np.where, mask.array, places, 0.0))
         return self.push_call(origin, functional.as_index, last)
+
+    def with_places(self, origin: Op, mask: Mask) -> Mask:
+        """Return a mask with the places of the items that it chooses, if something may read these one by one."""
+        if not self.reads_items or len(mask.shape) != 1:
+            return mask
+        so_far = self.push_call(origin, np.cumsum, self.push_call(origin, np.where, mask.array, 1.0, 0.0))
+        places = self.push_call(origin, np.searchsorted, so_far, np.arange(1.0, mask.shape[0] + 1.0))
+        return mask._replace(places=places)
 
     def select_again(self, origin: Op, mask: Mask, by: Selection) -> Mask:
         """Return the mask of those chosen items that a selection of bools chooses."""

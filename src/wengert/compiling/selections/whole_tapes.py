@@ -179,13 +179,15 @@ class _WholeTape(SelectionCode):
         """Append a mark where an iteration begins; the masks that the loop changes are among the variables, too."""
         read, masks = list[Any](), list[Any]()
         for k, v in enumerate(op.references()):
-            x, place = self.table[v.op], (op.fn.loop.key, k)
+            x, place = self.table[v.op], (op.fn.loop.key, op.fn.form, k)
             if self.kinds_at_heads.setdefault(place, type(x)) is not type(x):
                 raise KeptAsRecordedError(self.changing.get(place, frozenset()) | chosen_lines([x]))
+            if isinstance(x, (Selection, ChosenPlaces)) and x.mask.places is not None:
+                masks.append(x.mask.places)
             if type(x) is Selection:
                 if place in self.changing:
                     masks.append(x.mask.array)
-                elif self.masks_at_heads.setdefault((op.fn.loop, k), x.mask.number) != x.mask.number:
+                elif self.masks_at_heads.setdefault((op.fn.loop, *place[1:]), x.mask.number) != x.mask.number:
                     self.changing[place] = x.lines
                     raise _MaskChangesError
             read += self._arrays(x)[:1]
@@ -194,9 +196,10 @@ class _WholeTape(SelectionCode):
 
     def _arrays(self, x: Any) -> list[Any]:
         """Return the arrays of which a selection is made, or places are; a variable itself."""
-        if type(x) is Selection:
-            return [x.whole, x.mask.array]
-        return [x.mask.array if type(x) is ChosenPlaces else x]
+        if type(x) not in (Selection, ChosenPlaces):
+            return [x]
+        whole = [x.whole] if type(x) is Selection else []
+        return [*whole, x.mask.array, *([] if x.mask.places is None else [x.mask.places])]
 
     def _append_mark(self, op: Call, read: list[Any]) -> None:
         if not all([type(x) is Variable for x in read]):

@@ -152,6 +152,8 @@ class Endings(Inputs):
                 self.give_up(f"it calls an object with a custom rule ({rule.where})")
         if any([self.effects.has_drawn_unseen(rng) for rng, _ in self.effects.generators.values()]):
             self.give_up("it draws random numbers in C code")
+        if self.lengths is not None:
+            self.lengths.fix_iterated()
         self._add_written_arrays()
         for accessor, array, _ in self.changed_arrays():
             self._count_from_now_on(

@@ -88,7 +88,11 @@ def _watch_loop_entry(*iterator_head_and_site: Any) -> Any:
     reads, (*iterator, head, site) = reads_here(), iterator_head_and_site
     if reads is not None and reads.recording is STATE.recording:
         STATE.site = site
-        return reads.heads.enter_loop(sys._getframe(1), head, iterator)
+        selection = reads.lengths.iterated_by(iterator[0]) if iterator and reads.lengths is not None else None
+        made = reads.heads.enter_loop(sys._getframe(1), head, iterator, selection is not None)
+        if selection is not None and getattr(made, "number", None) is None:
+            reads.lengths.fix(selection)
+        return made
     return iterator[0] if iterator else None
 
 

@@ -36,6 +36,7 @@ class SelectionLengths:
         self._seen, self._known = 0, dict[int, frozenset[int]]()
         self.are_uncertain = False  # whether the function has caught an error, which another length may not raise
         self._measured: dict[int, tuple[Any, np.ndarray]] = {}  # symbolic lengths, and vectors of these lengths
+        self._iterated: dict[int, tuple[Any, np.ndarray]] = {}  # iterators that no loop has taken, and their arrays
 
     def filling(self, f: Any, call: Callable[..., Any]) -> Any:
         """Return `call`, np.zeros or np.ones, which takes symbolic lengths of vectors, too."""
@@ -99,6 +100,20 @@ class SelectionLengths:
         slot = slot_of(self.recording, x) if self.may_select(x) else None
         if slot is not None:
             guard(self.recording, np.size, x, slot)
+
+    def note_iterator(self, iterator: Any, x: Any) -> None:
+        """Note an iterator over a value that may be a selection, for the loop that takes it."""
+        if self.may_select(x):
+            self._iterated[id(iterator)] = iterator, x
+
+    def iterated_by(self, iterator: Any) -> np.ndarray | None:
+        """Return the selection over which an iterator runs that a loop now takes; None if there is none."""
+        return self._iterated.pop(id(iterator), (None, None))[1]
+
+    def fix_iterated(self) -> None:
+        """Guard the lengths of selections over which iterators run that no loop has taken."""
+        for _, x in self._iterated.values():
+            self.fix(x)
 
     def watched(self, f: Any, call: Callable[..., Any], parts: Callable[[Any], Iterable[Any]]) -> Any:
         """Return `call`, after which the lengths of selections are guarded from which it made untraced values.

@@ -120,13 +120,14 @@ class Heads:
         self.restarts: Any = None  # whether the trace may begin again, with more lifts
         self.refusal = ""  # where a lifted number is used otherwise than in arithmetic
 
-    def enter_loop(self, frame: types.FrameType, head: LoopHead, iterator: list[Any]) -> Any:
-        """Enter a loop; return the iterator that a `for` uses, None for other loops."""
+    def enter_loop(self, frame: types.FrameType, head: LoopHead, iterator: list[Any], selects: bool = False) -> Any:
+        """Enter a loop, which may run over a selection; return the iterator that a `for` uses, None for other loops."""
         self.loops.pop((id(frame), head.number), None)  # of an earlier frame with this id
         if head.fills < 0 and not self._is_gathered(frame, head):
             return iterator[0] if iterator else None
         loop = LoopRun(len(self.reads.recording.entries), (original(frame.f_code) or frame.f_code, head.number))
         loop.length = operator.length_hint(iterator[0]) if iterator else 0
+        loop.has_test = selects  # the number of its iterations is one
         self.retyped.begin = self.retyped.begin or loop.begin
         self.loops[id(frame), head.number] = loop, None
         is_generator = bool(iterator) and type(iterator[0]) is types.GeneratorType

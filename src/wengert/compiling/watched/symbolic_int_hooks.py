@@ -321,6 +321,13 @@ def _fixing_lengths(hook: Any) -> Any:
     return call
 
 
+def _counting_iterable(x: Any, site: Site | None) -> Any:
+    made = WATCHING_HOOKS["iterable"](x, site)
+    if type(x) is np.ndarray and (lengths := _lengths()) is not None:
+        lengths.note_iterator(made, x)
+    return made
+
+
 def _runs_watched_code(f: Any) -> bool:
     """Whether a callable is instrumented Python code, or one that inspects the caller's frame or reads attributes.
 
@@ -468,7 +475,7 @@ COUNTING_HOOKS = {
     **{name: _counting_compare(name, WATCHING_HOOKS[name]) for name in COMPARISONS},
     **{name: _counting_unary(fn, WATCHING_HOOKS[name]) for name, (fn, _) in UNARY.items()},
     **{name: _fixing_lengths(_counting_truth(WATCHING_HOOKS[name])) for name in ("truth", "not_")},
-    "iterable": _fixing_lengths(WATCHING_HOOKS["iterable"]),
+    "iterable": _counting_iterable,
     **{
         name: comparing_identity(
             _refusing_counters(WATCHING_HOOKS[name], _IDENTITY, lambda thing: type(thing) is SymbolicInt)

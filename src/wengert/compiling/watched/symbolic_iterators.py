@@ -74,8 +74,7 @@ class SymbolicBounds(_RefusingRange):
         for loop in heads.loops_behind((self.start, self.stop)):
             heads.lifted_slots.setdefault(first, loop)  # it is a counter because a bound is one
         ends = (self.stop, self.start) if self.step > 0 else (self.start, self.stop)
-        made.number = record_integer_call(operator.sub, *ends)
-        record_call(ruled(iterations), (float_of(made.number),), {})  # a guard, unless the loop becomes one in the code
+        made.runs(record_integer_call(operator.sub, *ends))
         return made
 
 
@@ -93,6 +92,11 @@ class SymbolicRange:
     def __init__(self, recording: Any, given: Any, numbers: range, start: Any = None) -> None:
         self.given, self.step = given, numbers.step
         self.next = start if type(start) is SymbolicInt else lift_constant(recording, numbers.start)
+
+    def runs(self, number: Any) -> None:
+        """Have a number of iterations that the tape computes."""
+        self.number = number
+        record_call(ruled(iterations), (float_of(number),), {})  # a guard, unless the loop becomes one in the code
 
     @property
     def counters(self) -> list[Any]:
@@ -130,6 +134,11 @@ class SymbolicItems(SymbolicRange):
         last = given.gi_frame.f_locals.get("i", -1)
         super().__init__(recording, given, range(last + 1, len(array)))
         self.array = array
+        lengths: Any = recording.reads.lengths  # type: ignore[union-attr]
+        number = None if lengths is None or last >= 0 else lengths.shape_of(array)[0]
+        if type(number) is SymbolicInt:
+            self.runs(number)
+            self.tables = [slot_of(recording, array)]  # type: ignore[list-item]
 
     def __length_hint__(self) -> int:
         return len(self.array) - int(float_of(self.next))
