@@ -234,7 +234,7 @@ def test_long_paths_that_share_little_code_do_not_join(most, traces, monkeypatch
         return sum(values)
 
     monkeypatch.setattr(straight_code, "MOST_STEPS_APART", most)
-    monkeypatch.setattr(straight_code, "FEW", 1)
+    monkeypatch.setattr(straight_code, "FEW_PATHS", 1)
     g = wg.compile(wg.grad(chosen), native=False)
     for left_out in ([0, 1, 6], [0, 2, 6]):
         x = rng.random(8) + 0.1

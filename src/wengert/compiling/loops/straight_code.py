@@ -36,8 +36,8 @@ from wengert.tape.ops import Call, Constant, Op, Variable
 from wengert.values.functional import as_index
 from wengert.values.specs import FLOATS
 
-MOST_STEPS, MOST_STEPS_APART, FEW = 10_000, 500, 4
-"""The largest number of calls on all paths together, and of calls if more than FEW paths share less than two fifths."""
+MOST_STEPS, MOST_STEPS_APART, FEW_PATHS = 10_000, 500, 4
+"""The largest number of calls on all paths together, and of those if more paths than FEW_PATHS share few of them."""
 
 
 class Output(Link):
@@ -145,7 +145,7 @@ class StraightCode:
         self.one = one
         self.steps = {StepValue(step.at): step for fork in forks_of(one.tree) for step in fork.steps}
         self.joining = {link: fork for fork in forks_of(one.tree) for link in fork.joined}
-        is_apart = paths > FEW and len(self.steps) > 0.6 * steps
+        is_apart = paths > FEW_PATHS and len(self.steps) > 0.6 * steps
         if len(self.steps) > (MOST_STEPS_APART if is_apart else MOST_STEPS):
             raise UnsupportedTreeError("too many paths")
         self.counters: dict[Link, int] = {}

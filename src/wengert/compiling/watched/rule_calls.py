@@ -17,7 +17,7 @@ from wengert.recording.recording import Recording
 from wengert.recording.trace_state import OtherTwins
 from wengert.values.specs import FLOATS
 
-_PLAIN = {
+_PLAIN_ARGUMENTS = {
     *FLOATS, complex, np.complex128, int, np.int64, bool, np.bool_, str, types.NoneType, types.EllipsisType, np.dtype,
 }  # fmt: skip
 
@@ -32,7 +32,7 @@ class RuleCalls:
     def __call__(self, rule: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call a rule of this package."""
         recording, reads = self.recording, self.reads
-        if reads.lengths is not None or not _are_plain((*args, *kwargs.values())):
+        if reads.lengths is not None or not _are_plain_arguments((*args, *kwargs.values())):
             return recording.enter(rule)(*args, **kwargs)
         enter, hooks = recording.enter, reads.hooks
         recording.enter, reads.hooks = resolve_plain, None
@@ -44,16 +44,16 @@ class RuleCalls:
             recording.enter, reads.hooks = enter, hooks
 
 
-def _are_plain(things: Iterable[Any]) -> bool:
+def _are_plain_arguments(things: Iterable[Any]) -> bool:
     """Whether things are arrays of numbers, numbers, strings, or tuples, lists and slices of such things."""
     for thing in things:
         t = type(thing)
         if t is np.ndarray:
             is_plain = not thing.dtype.hasobject
         elif t is slice:
-            is_plain = _are_plain((thing.start, thing.stop, thing.step))
+            is_plain = _are_plain_arguments((thing.start, thing.stop, thing.step))
         else:
-            is_plain = t in _PLAIN or (t in (tuple, list) and _are_plain(thing))
+            is_plain = t in _PLAIN_ARGUMENTS or (t in (tuple, list) and _are_plain_arguments(thing))
         if not is_plain:
             return False
     return True

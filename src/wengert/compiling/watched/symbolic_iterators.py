@@ -44,10 +44,10 @@ from wengert.recording.slots import slot_of
 from wengert.values.functional import WHOLE, iterations
 from wengert.values.views import owner_of
 
-_ITERATES = {"__new__", "__getattribute__", "__doc__", "__iter__", "start", "stop", "step"}
+_OF_ITERATION = {"__new__", "__getattribute__", "__doc__", "__iter__", "start", "stop", "step"}
 _RefusingRange: Any = type("_RefusingRange", (), {
     name: refusing(name, lambda bounds, *args, f=f: f(bounds.numbers(), *args)) for name, f in vars(range).items()
-    if name not in _ITERATES
+    if name not in _OF_ITERATION
 })  # fmt: skip
 
 
