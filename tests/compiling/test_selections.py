@@ -266,6 +266,23 @@ def test_one_trace_serves_each_number_of_items(f):
     assert int(traces.split()[0]) <= 2
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_an_iterator_over_chosen_items_may_be_empty_in_the_trace():
+    def total(items, a):
+        t = 0.0
+        for v in items:
+            if v > 1.0:
+                continue
+            t = t + v * a
+        return t
+
+    compiled = wg.compile(wg.grad(lambda a, x: total(x[x > 0], a) + total(iter(x[x < 0]), a)), native=False, quiet=True)
+    x = np.linspace(0.2, 1.4, 9)
+    for n in (5, 3, 9, 0):
+        y = np.where(np.arange(9) < n, x, -x)
+        assert compiled(2.0, y) == pytest.approx(np.sum(y[y <= 1.0]))
+
+
 def unsorted(w, X, y):
     z = X @ w
     return np.sum(np.sort(z[z > 0])[:2])

@@ -62,6 +62,11 @@ def tolist(x):
 
 
 @case
+def hint_of_the_length_of_an_iterator(x):
+    return x[0] * operator.length_hint(iter(x)) + operator.length_hint(x)
+
+
+@case
 def through_json(x):
     return sum(json.loads(json.dumps(list(x))))
 

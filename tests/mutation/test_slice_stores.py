@@ -69,6 +69,23 @@ def test_a_store_by_a_slice_of_a_matrix(key: Any) -> None:
     np.testing.assert_allclose(wg.grad(f)(x), by_complex_step(f, x), rtol=1e-12, atol=1e-15)
 
 
+def test_stores_of_arrays_with_more_axes_than_the_part() -> None:
+    def f(x: Any) -> Any:
+        a, y = np.zeros((3, 4), dtype=x.dtype), x * x[1]
+        y[:3] = x[3:4][None]
+        y[[0, 1]] = x[2:3][None, None] * y[4]
+        np.copyto(y[2:5], x[1:2][None])
+        a[1:] = x[:2][None, :, None]
+        a[0, :2] = x[5:][None]
+        return np.sum(a * np.sin(a)) + np.sum(y * y * x)
+
+    x = np.linspace(0.3, 1.4, 6)
+    expected = by_complex_step(f, x)
+    np.testing.assert_allclose(wg.grad(f)(x), expected, rtol=1e-12)
+    np.testing.assert_allclose(wg.compile(wg.grad(f))(x), expected, rtol=1e-12)
+    np.testing.assert_allclose(wg.hessian(f)(x) @ x, wg.jvp(wg.grad(f), (x,), (x,))[1], rtol=1e-11)
+
+
 def test_windows_that_move_over_each_other() -> None:
     def f(x: Any) -> Any:
         y = np.ones(9, dtype=x.dtype)

@@ -7,7 +7,10 @@ import dis
 import inspect
 import types
 
+import pytest
+
 from wengert.values.code_names import global_names_in
+from wengert.values.names import is_of_wengert
 
 
 def read_globals(code: types.CodeType) -> set[str]:
@@ -23,3 +26,12 @@ def test_globals_are_those_that_dis_finds() -> None:
     for source in (inspect.getsource(argparse), many, in_class, "lambda a: [global_name + a for a in a.other]"):
         code = compile(source, "<test>", "exec")
         assert global_names_in(code) == read_globals(code)
+
+
+@pytest.mark.parametrize(("module", "is_ours"), [("wengert_rules.fft", True), ("wengert", True), ("wengert_my", False)])
+def test_rules_of_a_plugin_are_not_those_of_wengert(module: str, is_ours: bool) -> None:
+    def rule(y_bar: float) -> float:
+        return y_bar
+
+    rule.__module__ = module
+    assert is_of_wengert(rule) == is_ours

@@ -13,6 +13,8 @@ from wengert.tape.usage import readers_of
 from wengert.values import functional
 
 Users = dict[Any, list[Any]]
+MOST_EMPTY = 1 << 12
+"""The most elements of a list whose elements a loop may not all write."""
 
 
 class _NotOnlyFloats(Exception):
@@ -23,7 +25,7 @@ def keep_arrays_in_lists(tape: Any) -> bool:
     """Replace arrays by lists where possible, in place, on a tape and in its loops; return whether there are any."""
     users, found = _readers_on(tape), False
     for op in list(tape):
-        if isinstance(op, Call) and op.fn in (np.zeros, np.empty) and op.val.ndim == 1 and op.val.dtype == np.float64:
+        if isinstance(op, Call) and _may_be_list(op) and op.val.ndim == 1 and op.val.dtype == np.float64:
             readers: list[Call] = []
             try:
                 _follow_array(op, users, None, readers)
@@ -34,6 +36,11 @@ def keep_arrays_in_lists(tape: Any) -> bool:
                 reader.fn = list if reader.fn is np.ndarray.tolist else operator.getitem
             found = True
     return found
+
+
+def _may_be_list(op: Call) -> bool:
+    """Whether a call makes an array; one that a loop may leave almost empty must not be long, as a list is filled."""
+    return op.fn is np.zeros or (op.fn is np.empty and op.val.size <= MOST_EMPTY)
 
 
 def _readers_on(tape: Any) -> Users:

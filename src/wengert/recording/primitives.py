@@ -16,7 +16,7 @@ from wengert.rulebook.registry import rules
 from wengert.rulebook.rule import MOST_ARGUMENTS, Carrier, Rule, Variant
 from wengert.values.functional import additem, getfield, setitem
 from wengert.values.lazy_attribute import computed_once, derived_together
-from wengert.values.names import home_of, is_of_library, makes_new, runs_python, ufunc_of
+from wengert.values.names import home_of, is_of_library, is_of_wengert, makes_new, runs_python, ufunc_of
 
 _HOW = ("nothing", "shape", "value")
 _OF_WENGERT = f"{os.sep}wengert_rules{os.sep}"
@@ -304,7 +304,7 @@ def _first_step(y_bar: Any, entry: Any, table: Any) -> None:
 
 def _reads_outside(rule: Rule) -> bool:
     """Whether a rule that runs only in the reverse pass reads state that may change before it."""
-    derived = rule.kind in ("partials", "pullback") and not home_of(rule.body).startswith("wengert")
+    derived = rule.kind in ("partials", "pullback") and not is_of_wengert(rule.body)
     return derived and pullback_reads.OuterState(rule.body, None, id).finds_any()
 
 

@@ -43,7 +43,7 @@ from wengert.recording.variables import (
     splat,
 )
 from wengert.rulebook.calling import value_and_pullback
-from wengert.values.names import home_of
+from wengert.values.names import is_of_wengert
 from wengert.values.results import is_tree, leaves_of
 from wengert.values.specs import is_array, is_inexact, light
 from wengert.values.trees import is_container
@@ -255,7 +255,7 @@ def _record_rrule(
     inner: Any = None
     if not primitive.is_trusted:
         rule_reads.refuse_unspoken(recording, primitive, level)
-    given = () if home_of(rule.body).startswith("wengert") else (*args, *kwargs.values())
+    given = () if is_of_wengert(rule.body) else (*args, *kwargs.values())
     watched = watched_by(recording, given, slots) if given else UNWATCHED
     try:
         if recording.is_outermost_tape:

@@ -26,7 +26,7 @@ from wengert.rulebook import array_steps
 from wengert.rulebook.runtime import own
 from wengert.values.cotangents import AbstractTangent, are_finite, has_nan, is_all_zero
 from wengert.values.functional import additem, getfield, getitem, setitem
-from wengert.values.names import home_of
+from wengert.values.names import is_of_wengert
 from wengert.values.projection import project, unbroadcast
 from wengert.values.results import form_of, is_flat, keys_of
 from wengert.values.settings import SETTINGS
@@ -240,7 +240,7 @@ def _noted_step(recording: Recording, cotangents: strategies.Passing, slot: int,
 
 
 def _has_own_rule(op: Any) -> bool:
-    return type(op) is Bound and home_of(op.rule.body).startswith("wengert")
+    return type(op) is Bound and is_of_wengert(op.rule.body)
 
 
 def _before_step(cotangents: Cotangents, slot: int, entry: Entry) -> tuple[list[int], Any]:

@@ -33,7 +33,7 @@ from wengert.rulebook.syntax import (
     unused,
     with_closure,
 )
-from wengert.values.names import import_path, imported
+from wengert.values.names import import_path, imported, is_of_wengert
 from wengert.values.specs import is_complex
 
 _OPERATORS: dict[type[ast.AST], Any] = {
@@ -333,7 +333,7 @@ class _Tangents:
         values = ", ".join([value for value, _ in pairs])
         rule = self.rule_of(fn)
         if rule is None:
-            if not isinstance(fn, types.FunctionType) or not fn.__module__.startswith("wengert"):
+            if not isinstance(fn, types.FunctionType) or not is_of_wengert(fn):
                 raise UnsupportedError
             moves, both = self.helper(fn, mask), self.cell("helper", fn, mask)
             made, dot = self.name(), self.name()

@@ -32,7 +32,7 @@ from wengert.sparse.sets import EMPTY
 from wengert.sparse.stores import addition_dependences, bincount_dependences, read_dependences, store_dependences
 from wengert.tape.ops import Call, Variable, references, with_variables
 from wengert.values import functional
-from wengert.values.names import home_of
+from wengert.values.names import is_of_wengert
 from wengert.values.numeric_trees import leaf_values
 
 ELEMENTWISE = (
@@ -266,7 +266,7 @@ def _reads_none_of(rule: Rule, wanted: tuple[bool, ...]) -> bool:
 
 
 def _is_of_wengert(rule: Rule) -> bool:
-    return home_of(rule.body).startswith("wengert")
+    return is_of_wengert(rule.body)
 
 
 def _is_dependent(deps: Dependences, arg: Any) -> bool:

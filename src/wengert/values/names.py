@@ -52,6 +52,11 @@ def home_of(fn: Any) -> str:
     return home if isinstance(home, str) else ""
 
 
+def is_of_wengert(fn: Any) -> bool:
+    """Whether a callable is defined in wengert or in its rules, not in a plugin."""
+    return home_of(fn).partition(".")[0] in ("wengert", "wengert_rules")
+
+
 def import_path(fn: Any) -> ImportPath | None:
     """Return the shortest public import path of a function, class or ufunc; None if it cannot be imported."""
     ufunc = ufunc_of(fn)

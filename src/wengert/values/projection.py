@@ -21,7 +21,10 @@ def plainly(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def unbroadcast(x_bar: Any, shape: tuple[int, ...], call: Callable[..., Any] = plainly) -> Any:
-    """Apply the transpose of broadcasting from `shape`: sum over the axes that it added or stretched."""
+    """Apply the transpose of broadcasting from `shape`: sum over the axes that it added or stretched.
+
+    A store also removes leading axes of length 1 from what it stores.
+    """
     have = np.shape(x_bar)
     if have == shape:
         return x_bar
@@ -29,7 +32,9 @@ def unbroadcast(x_bar: Any, shape: tuple[int, ...], call: Callable[..., Any] = p
     if lead == 1 and have[1:] == shape:  # a bias: the most frequent case, in half the time
         return call(x_bar.sum, axis=0)
     if lead < 0:
-        raise RuleError(_misfit(have, shape))
+        if any([n != 1 for n in shape[:-lead]]):
+            raise RuleError(_misfit(have, shape))
+        return call(np.reshape, unbroadcast(x_bar, shape[-lead:], call), shape)
     axes = list(range(lead))
     for axis, n in enumerate(shape, lead):
         if have[axis] != n:

@@ -22,6 +22,8 @@ SMALL_ROW = 4096
 """Bytes of a row: of smaller ones the overhead of a call dominates."""
 LEAST_ROWS, LARGE_ROW = 256, 1 << 16
 """The least number of iterations without a limit of which residuals are kept, unless a row has more bytes than this."""
+MOST_BYTES = 1 << 30
+"""The most bytes of rows that the loops around a loop hold for it."""
 
 
 class HeldRows:
@@ -103,7 +105,9 @@ class LoopCall:
         return 0 if self.holder is None else Variable(self.holder.first_row(n))
 
     def hold(self, rows: Any) -> HeldRows:
-        """Hold these rows for an inner loop, for each iteration."""
+        """Hold these rows for an inner loop, for each iteration. Errors: UnsupportedLoopError if they are too many."""
+        if self.times * rows.nbytes > MOST_BYTES:
+            raise UnsupportedLoopError("the rows of a loop in loops need too much memory")
         whole = np.zeros((self.times * len(rows), *rows.shape[1:]), rows.dtype)
         whole[len(whole) - len(rows) :] = rows
         self.held.append(HeldRows(whole, None if self.holder is None else self.holder.hold(whole)))

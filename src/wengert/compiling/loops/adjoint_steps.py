@@ -72,6 +72,8 @@ class KeyedCall:
             raise UnsupportedLoopError(f"{self.name} of values of several types")
         if self.name == "setitem" and _may_store_twice(self.key):
             raise UnsupportedLoopError("a store at many indices, of which some may be equal")
+        if not value_of(x).size:
+            raise UnsupportedLoopError(f"{self.name} of an empty array, which the trace has not reached")
 
     def run_forward(self, code: BodyCode, new: Environment) -> None:
         new[self.op] = code.copy_of(self.op, lambda v: new[v.op])

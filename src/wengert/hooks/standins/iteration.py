@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from wengert.errors import RefusedCallError
 from wengert.hooks.classes import as_traced, python_method
 from wengert.hooks.code_swap import (
     CALLING_ITERATORS,
@@ -28,8 +30,9 @@ from wengert.hooks.standins import plain
 from wengert.hooks.standins.containers import same
 from wengert.hooks.standins.ordering import ordered
 from wengert.hooks.standins.texts import characters
-from wengert.recording.recording import C_ONLY_TYPES, STATE, OpenCounts
+from wengert.recording.recording import C_ONLY_TYPES, STATE, OpenCounts, users_line
 from wengert.recording.slots import holds_traced
+from wengert.values.frames import ENGINE
 
 
 def _with_entered_arguments(f: Any) -> Any:
@@ -160,6 +163,19 @@ def _iter(obj: Any, /, *sentinel: Any) -> Any:
     if len(sentinel) != 1 or not callable(obj):
         return iter(iterable(obj, STATE.site), *sentinel)
     return iter(as_traced(obj), *sentinel) if kept_recording() is None else _called_until(as_traced(obj), *sentinel)
+
+
+@stand_in_for(operator.length_hint)
+def _length_hint(obj: Any, default: Any = 0, /) -> Any:
+    """Refuse the iterators that stand for those of arrays and texts: they are generators, which have no hint."""
+    if STATE.recording is not None and type(obj) is types.GeneratorType and obj.gi_code.co_filename.startswith(ENGINE):
+        raise STATE.recording.refuse(
+            RefusedCallError(
+                f"{users_line()}: operator.length_hint asks an iterator over an array, which has no hint while it is "
+                "traced. Use len of the array."
+            )
+        )
+    return operator.length_hint(_prepared(obj), default)
 
 
 class _Never:
