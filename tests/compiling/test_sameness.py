@@ -9,6 +9,7 @@ import numpy as np
 from changed_outside import X, check
 
 import wengert as wg
+from wengert.compiling.constants import constant_key
 
 STR = "class S(str):\n  def __repr__(self): return 'told'"
 LOUD = """
@@ -184,3 +185,15 @@ ABSENT = [
 
 def test_absent_attributes_keys_and_names_are_seen_when_they_appear() -> None:
     check(ABSENT)
+
+
+def test_constants_that_are_equal_and_still_differ_have_keys_of_their_own() -> None:
+    pairs = [
+        ({1: 2.0}, {True: 2.0}),
+        ({0.0: 1}, {-0.0: 1}),
+        ([0.0], [-0.0]),
+        ((1, 2), (True, 2)),
+        (1.0, np.float64(1.0)),
+    ]
+    assert all(a == b and constant_key(a) != constant_key(b) for a, b in pairs)
+    assert constant_key({"a": [np.eye(2)]}) == constant_key({"a": [np.eye(2)]})

@@ -32,7 +32,7 @@ def constant_key(x: Any) -> Any:
     if isinstance(x, (tuple, list)):
         return (kind, *map(constant_key, x))
     if isinstance(x, dict):
-        return kind, *[(name, constant_key(part)) for name, part in x.items()]
+        return kind, *[(constant_key(name), constant_key(part)) for name, part in x.items()]
     if isinstance(x, slice):
         return kind, constant_key(x.start), constant_key(x.stop), constant_key(x.step)
     return kind, x if kind in _COMPARED_BY_VALUE or isinstance(x, np.dtype) else id(x)

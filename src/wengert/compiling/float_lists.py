@@ -39,7 +39,7 @@ def keep_arrays_in_lists(tape: Any) -> bool:
 
 
 def _may_be_list(op: Call) -> bool:
-    """Whether a call makes an array; one that a loop may leave almost empty must not be long, as a list is filled."""
+    """Whether a call makes an array that may be a list. A list is filled, so rows that may stay empty must be few."""
     return op.fn is np.zeros or (op.fn is np.empty and op.val.size <= MOST_EMPTY)
 
 

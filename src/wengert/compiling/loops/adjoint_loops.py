@@ -57,8 +57,8 @@ class LoopCall:
     All results count as loop-carried in both: those of which the last iteration is read begin with zeros. A branch
     returns its residuals as they are, without rows. A loop that ends by a flag counts its iterations.
 
-    A loop that ends by a flag or a number may store few of the rows that there are. If it is in another loop, which is
-    its `holder`, that carries one array with the rows of all calls: rows of rows would be copied with the empty ones.
+    A loop that ends by a flag or a number may leave most of its rows empty. If another loop is around it, that one, the
+    `holder`, carries one array with the rows of all calls. So no call makes or copies empty rows.
     """
 
     def __init__(self, op: Call, around: Any) -> None:

@@ -37,7 +37,7 @@ from wengert.values.functional import as_index
 from wengert.values.specs import FLOATS
 
 MOST_STEPS, MOST_STEPS_APART, FEW_PATHS = 10_000, 500, 4
-"""The largest number of calls on all paths together, and of those if more paths than FEW_PATHS share few of them."""
+"""The most calls on all paths together, and the most if more than FEW_PATHS paths share under two fifths of them."""
 
 
 class Output(Link):

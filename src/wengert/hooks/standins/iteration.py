@@ -167,7 +167,7 @@ def _iter(obj: Any, /, *sentinel: Any) -> Any:
 
 @stand_in_for(operator.length_hint)
 def _length_hint(obj: Any, default: Any = 0, /) -> Any:
-    """Refuse the iterators that stand for those of arrays and texts: they are generators, which have no hint."""
+    """Refuse an iterator over a traced array or text: it is a generator here, which has no hint."""
     if STATE.recording is not None and type(obj) is types.GeneratorType and obj.gi_code.co_filename.startswith(ENGINE):
         raise STATE.recording.refuse(
             RefusedCallError(
