@@ -299,9 +299,6 @@ class CompiledFunction(Remade, Wrapper):
         if may_repeat:
             again = tracer.with_counters(found) or again
         entry = again and self._freeing_loops(again, found, tracer.given)
-        if entry is None and may_repeat and again is found and found.reads.heads.retyped:
-            again = tracer.with_counters(found, retypes=True)
-            entry = again and self._freeing_loops(again, found, tracer.given)
         if found.is_lifted and entry is None and may_repeat:
             plain = tracer.again(None, earlier)
             found = found if plain.tape is None else plain._replace(value=found.value)
@@ -316,11 +313,13 @@ class CompiledFunction(Remade, Wrapper):
             return found
         self._learned.selects = True
         self._learned.varying.update(lines)
-        try:
-            again = tracer.again(None, earlier)
-        except WengertError:
-            return found
-        return found if again.tape is None else again._replace(value=found.value)
+        for lifts in (found.reads.heads.lifts, None):
+            try:
+                again = tracer.again(lifts, earlier)
+            except WengertError:
+                continue
+            return found if again.tape is None else again._replace(value=found.value)
+        return found
 
     def _reproducing(
         self, make: Callable[[], CompiledTrace | None], found: WatchedTrace, given: tuple[Any, ...]

@@ -218,14 +218,10 @@ class Tracer:
         finally:
             SESSION.tidy()
 
-    def with_counters(self, found: WatchedTrace, retypes: bool = False) -> WatchedTrace | None:
-        """Trace the call again, with more loop counters computed by the tape; None if no loop needs them or it fails.
-
-        With `retypes`, floats that the tape computes as np.float64 are these in the trace, too, which may free more
-        loops.
-        """
+    def with_counters(self, found: WatchedTrace) -> WatchedTrace | None:
+        """Trace the call again, with more counters computed by the tape; None if no loop needs them or it fails."""
         heads, again, restarts = found.reads.heads, None, Restarts(of_any_type=True)
-        tried = [] if retypes else [heads.lifts]
+        tried = [heads.lifts]
         lifts = with_lifts(heads.lifts, {} if found.tape is None or found.reads.draws else heads.needed_lifts())
         while lifts not in tried:  # a number may be of one type in some iterations, and of another in others
             tried.append(lifts)
