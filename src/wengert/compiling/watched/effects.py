@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from wengert.compiling.watched.lifting import Lifts
 from wengert.compiling.watched.symbolic_ints import SymbolicDigit, SymbolicInt, float_of, refuse_counter
 from wengert.compiling.watched.watchable import Unset, dictionary_of, has_only_attributes, lookup_with_owner, slot_value
 from wengert.compiling.watched.written_arrays import WrittenArrays, apart_from
@@ -97,6 +98,10 @@ class Learned:
             return True
         did, self.reads_tables, self.may_read_tables = self.reads_tables, False, False
         return did
+
+    def without_unlifted(self, lifts: Lifts) -> Lifts:
+        """Return lifts without those of the loops whose counters are constants."""
+        return {key: kinds for key, kinds in lifts.items() if key not in self.unlifted}
 
     def joins_less(self) -> bool:
         """Have no paths outside of loops join from now on; return False if no trace has been changed for that."""
