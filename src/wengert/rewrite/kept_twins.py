@@ -23,15 +23,15 @@ def twins_in(code: CodeType) -> Pack | None:
     return pack_of(code.co_filename, ("wengert.rewrite", "wengert.values", "bytecode"))
 
 
-def calls_alone(code: CodeType) -> tuple[list[int], list[bool]]:
-    """Return what `straight.calls_alone` returns, which depends on the bytecode alone, for a function or a twin."""
+def after_calls(code: CodeType) -> tuple[list[int], list[bool], list[frozenset[str]]]:
+    """Return what `straight.after_calls` returns for a function or a twin: it depends on bytecode and names alone."""
     pack = twins_in(code)
-    key = source_hash(b"calls alone" + code.co_code + code.co_exceptiontable)
-    found: tuple[list[int], list[bool]] | None = pack.get(key) if pack else None
+    key = source_hash(f"after calls {code.co_varnames}".encode() + code.co_code + code.co_exceptiontable)
+    found: tuple[list[int], list[bool], list[frozenset[str]]] | None = pack.get(key) if pack else None
     if found is None:
         from wengert.rewrite import straight  # with `bytecode`, as in `rewriter.py`
 
-        found = straight.calls_alone(code)
+        found = straight.after_calls(code)
         if pack:
             pack.put(key, found)
     return found

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import dis
 from collections.abc import Iterable, Sequence
-from types import CodeType
 from typing import Any
 
 from bytecode import Instr, Label
 from bytecode.instr import TryBegin, TryEnd
-
-from wengert.rewrite.tables import running_table
 
 
 def live_at(items: Sequence[Any]) -> list[frozenset[str]]:
@@ -36,19 +32,6 @@ def live_at(items: Sequence[Any]) -> list[frozenset[str]]:
             if found != live[k]:
                 live[k], changed = found, True
     return live
-
-
-def live_after(code: CodeType) -> tuple[list[int], list[frozenset[str]]]:
-    """Return the offsets of a code's instructions, and the fast local variables that may be read after each."""
-    items = [*running_table().read(code)]
-    live = live_at(items)
-    ends = [live[k + 1] for k, item in enumerate(items) if isinstance(item, Instr)]
-    return instruction_offsets(code), ends
-
-
-def instruction_offsets(code: CodeType) -> list[int]:
-    """Return the offsets of a code's instructions, without their extended arguments."""
-    return [instr.offset for instr in dis.get_instructions(code) if instr.opname != "EXTENDED_ARG"]
 
 
 def predecessors(items: Sequence[Any]) -> list[set[int]]:

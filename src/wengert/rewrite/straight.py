@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dis
 from collections.abc import Collection, Sequence
 from types import CodeType
 from typing import Any
 
 from bytecode import Instr, Label
 
-from wengert.rewrite.liveness import instruction_offsets, loop_at, predecessors, reach_back, set_within
+from wengert.rewrite.liveness import live_at, loop_at, predecessors, reach_back, set_within
 from wengert.rewrite.loop_head import STRAIGHT, LoopHead
 from wengert.rewrite.statements import stack_depths, statements_in
 from wengert.rewrite.tables import running_table
@@ -41,12 +42,21 @@ def straight_places(
     return found
 
 
-def calls_alone(code: CodeType) -> tuple[list[int], list[bool]]:
-    """Return the offsets of a code's instructions, and whether each is outside of loops and leaves one value alone."""
+def after_calls(code: CodeType) -> tuple[list[int], list[bool], list[frozenset[str]]]:
+    """Return the offsets of a code's instructions, and for each two things about the code after it, if it is a call.
+
+    These are whether it is outside of loops with nothing but the result on the stack, and the fast local variables
+    that may be read.
+    """
     items = [*running_table().read(code)]
-    depths, looping = stack_depths(items, 0, range(len(items))), _in_loops(items, predecessors(items))
-    alone = [k not in looping and depths.get(k + 1) == 1 for k, item in enumerate(items) if isinstance(item, Instr)]
-    return instruction_offsets(code), alone
+    depths, looping, live = (
+        stack_depths(items, 0, range(len(items))),
+        _in_loops(items, predecessors(items)),
+        live_at(items),
+    )
+    places = [k for k, item in enumerate(items) if isinstance(item, Instr)]
+    offsets = [instr.offset for instr in dis.get_instructions(code) if instr.opname != "EXTENDED_ARG"]
+    return offsets, [k not in looping and depths.get(k + 1) == 1 for k in places], [live[k + 1] for k in places]
 
 
 _OF_GENERATORS = ("RETURN_GENERATOR", "YIELD_VALUE")

@@ -65,7 +65,7 @@ from wengert.recording.primitives import Primitive, ruled
 from wengert.recording.record import record_call
 from wengert.recording.recording import STATE, Level, flat_slots
 from wengert.recording.slots import slot_of
-from wengert.rewrite.liveness import live_after
+from wengert.rewrite.kept_twins import after_calls
 from wengert.rewrite.loop_head import LoopHead
 from wengert.values.codes import original
 from wengert.values.sites import Site
@@ -100,7 +100,7 @@ class Heads:
         self.lifts: Lifts = {}
         self.lifted_before: Lifts = {}  # in an earlier trace
         self.lifted_loops: list[LoopRun] = []  # loops for which variables are lifted
-        self.live: dict[Any, Any] = {}  # the names that are live in the frames of calls, by code and place
+        self.calls: dict[int, Any] = {}  # what is known about the code after calls, by the ids of the codes
         self.integers: set[int | None] = set()  # the slots of floats that were lifted from integers
         self.constants: dict[Any, Any] = {}  # lifted numbers, by the variable and the constant
         self.choices: dict[Place, list[Any]] = {}  # the constants that stood at a place, in the order of their numbers
@@ -412,14 +412,14 @@ class Heads:
                 self.constants[place] = lift_constant(self.reads.recording, self.lifts[loop.key][place](0.0))
         return [self.constants[place] for place in places]
 
-    def live_in(self, frame: types.FrameType) -> frozenset[str]:
-        """Return the fast local variables that a frame may still read after the call that it makes."""
+    def after_call(self, frame: types.FrameType) -> tuple[bool, frozenset[str]]:
+        """Return what `after_calls` tells about the call that a frame makes: whether it is alone, and what is live."""
         code = frame.f_code
-        if id(code) not in self.live:
-            self.live[id(code)] = code, live_after(code)  # the code is kept, so that no id is used twice
-        _, (offsets, names) = self.live[id(code)]
-        found: frozenset[str] = names[bisect(offsets, frame.f_lasti) - 1]  # f_lasti may be within the call
-        return found
+        if id(code) not in self.calls:
+            self.calls[id(code)] = code, after_calls(code)  # the code is kept, so that no id is used twice
+        _, (offsets, alone, live) = self.calls[id(code)]
+        k = bisect(offsets, frame.f_lasti) - 1  # f_lasti may be within the call
+        return alone[k], live[k]
 
     def restart_if_needed(self, frame: types.FrameType, loop: LoopRun, iterator: list[Any]) -> None:
         """End the trace if it should begin again, with more lifts; nothing outside may show that it had begun.

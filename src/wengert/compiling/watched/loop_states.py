@@ -104,7 +104,7 @@ class StateWalk:
         for depth, f in enumerate(frames_of(frame)):
             forms[depth, f.f_code.co_name, "the position in the code"] = self.heads.id_of(f.f_code), f.f_lasti
             names = local_variables(f)
-            live = head.live if depth == 0 else self.heads.live_in(f)
+            live = head.live if depth == 0 else self.heads.after_call(f)[1]
             for name, value in names.items():
                 if name in f.f_code.co_varnames and name not in {*live, *f.f_code.co_cellvars}:
                     continue

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 import types
-from bisect import bisect
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,7 +20,6 @@ from wengert.compiling.watched.symbolic_ints import lift_constant
 from wengert.recording.primitives import Primitive, ruled
 from wengert.recording.record import record_call
 from wengert.recording.slots import slot_of
-from wengert.rewrite.kept_twins import calls_alone
 from wengert.rewrite.loop_head import STRAIGHT, LoopHead
 from wengert.values.codes import original
 from wengert.values.frames import set_local
@@ -43,7 +41,6 @@ class StraightJoins:
         self.passed: dict[tuple[types.CodeType, int], int] = {}  # after which entry each place was passed
         self.tested, self.searched = -1, 0  # the last entry that is a test, of so many that were looked at
         self.count = 0
-        self.alone: dict[int, Any] = {}  # for the codes of callers, by id: the offsets of calls, and whether alone
 
     def begin_statement(self, frame: types.FrameType, head: LoopHead, site: Site | None) -> None:
         """Record that paths may join here, if there was a test since they parted."""
@@ -56,7 +53,7 @@ class StraightJoins:
             return
         seen = self.heads.seen
         try:
-            if not all(map(self.calls_alone, [*frames_of(frame)][1:])):
+            if not all([self.heads.after_call(f)[0] for f in [*frames_of(frame)][1:]]):
                 return
             self.count += 1
             self.lift(frame, head)
@@ -107,12 +104,3 @@ class StraightJoins:
             set_local(frame, name, record_call(ruled(operator.mul), (value, 1.0), {}))
             self.heads.separates = self.learned.lifts_floats = True
         return bool(shared)
-
-    def calls_alone(self, frame: types.FrameType) -> bool:
-        """Whether a call that is running is outside of the loops of its frame, with nothing else on the stack."""
-        code = frame.f_code
-        if id(code) not in self.alone:
-            self.alone[id(code)] = code, calls_alone(code)
-        _, (offsets, alone) = self.alone[id(code)]
-        found: bool = alone[bisect(offsets, frame.f_lasti) - 1]
-        return found
