@@ -108,7 +108,7 @@ def stack_fault(code: CodeType) -> str | None:
     return None
 
 
-JUMPS = {*dis.hasjrel, *dis.hasjabs}
+JUMPS = {*dis.hasjrel, *dis.hasjabs} - {dis.opmap["END_ASYNC_FOR"]}  # whose argument tells where the loop began
 ENDS = {
     "RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD",
     "JUMP_BACKWARD_NO_INTERRUPT", "INTERPRETER_EXIT",
@@ -153,6 +153,7 @@ def check(
 
 def main() -> None:
     from wengert.hooks.code_swap import HOOKS
+    from wengert.hooks.tracer import run  # noqa: F401 -- fills HOOKS
     from wengert.rewrite.rewriting import rewritten
     from wengert.rewrite.tables import running_table
 

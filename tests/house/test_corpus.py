@@ -7,6 +7,7 @@ import pytest
 import rewrite_corpus
 
 from wengert.hooks.code_swap import HOOKS
+from wengert.hooks.tracer import run  # noqa: F401 -- fills HOOKS
 from wengert.rewrite import instrument
 
 
