@@ -21,8 +21,8 @@ def copy_late_views(tape: Tape) -> Tape:
     if not any(map(is_store, calls)):
         return tape
     loops = dict.fromkeys([op.fn for op in calls if type(op.fn) is Loop])
-    memory: list[Any] = [(tape, memory_groups(list(tape), tape.result))]
-    memory += [(loop.body, loop_memory(loop).memory) for loop in loops]
+    whole = memory_groups(list(tape), tape.result)
+    memory: list[Any] = [(tape, whole), *[(loop.body, loop_memory(loop, None, whole.loops).memory) for loop in loops]]
     for each, groups in memory:
         _copy_in(each, groups)
     return tape

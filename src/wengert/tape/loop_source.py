@@ -50,7 +50,7 @@ class _LoopWriter:
 
     def __init__(self, w: Any, op: Call) -> None:
         loop: Loop = op.fn
-        self.w, self.op, self.loop, self.memory = w, op, loop, loop_memory(loop, w.reuses)
+        self.w, self.op, self.loop, self.memory = w, op, loop, loop_memory(loop, w.reuses, w.memory.loops)
         self.results = loop.results
         self.inner = w.inner(op, self.memory)
         n = len(loop.steps)
