@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
+import operator
 import warnings
+from collections import Counter
 
 import numpy as np
 import pytest
+from loop_tapes import tape_of
 
 import wengert as wg
+from wengert.compiling.guard_check import check_guards_kept
 from wengert.compiling.ops import sign_of_float
+from wengert.compiling.scalar_specialisation import with_floats
+from wengert.tape.loops import Loop
 
 
 def pendulum(x, y):
@@ -294,3 +300,17 @@ def test_the_gradient_of_where_of_numbers_is_that_of_differences():
     slope = wg.compile(wg.grad(loss))(x)
     differences = [(loss(x + step) - loss(x - step)) / 2e-6 for step in 1e-6 * np.eye(30)]
     np.testing.assert_allclose(slope, differences, rtol=1e-5, atol=1e-7)
+
+
+def test_guards_in_a_loop_that_has_not_run_are_answered_once():
+    def step(call, x):
+        call(np.iscomplexobj, x, guard=True)
+        return [call(np.multiply, x, 0.5)]
+
+    def f(call, x):
+        return call(operator.getitem, call(Loop(tape_of([np.float64(0.5)], step), 0, [], 1), call(np.sin, x)), 0)
+
+    tape, answered = tape_of([0.5], f), Counter()
+    made = with_floats(tape, True, answered)
+    assert made is not tape
+    check_guards_kept(tape, made, answered)

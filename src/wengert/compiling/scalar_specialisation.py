@@ -197,7 +197,7 @@ class _FloatSpecialiser(TapeRewriter):
         made, floats, inner = self.bodies[key]
         args = [self.as_float(op, a) if k in floats else self.value(a) for k, a in enumerate(op.args)]
         self.changes = self.changes or inner.changes
-        self.answered += Counter({test: n * loop.count for test, n in inner.answered.items()})
+        self.answered += Counter({test: n * (loop.count or 1) for test, n in inner.answered.items()})
         values = value_of(inner.new.result)
         return self.new.push(Call(made, args, val=values, site=op.site, note=op.note))
 
