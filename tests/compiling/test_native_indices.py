@@ -246,6 +246,11 @@ def test_a_power_of_integers_is_left_to_numpy() -> None:
         compile_native(counted(whole(operator.pow, 2.0)), build=interpret_program)
 
 
+def test_a_number_indexed_by_a_bool_is_left_to_numpy() -> None:
+    run = by_python(wg.trace(lambda x: np.sum(np.reshape(np.sin(x[1:2]), ())[True] * x), E[0])[1])
+    assert run(E[1]) == pytest.approx(np.sin(E[1, 1]) * np.sum(E[1]), rel=1e-13)
+
+
 # -- random ones
 
 

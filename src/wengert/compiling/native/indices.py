@@ -40,6 +40,8 @@ def index_view(body: Any, view: View, key: Any) -> View:
             strides.append(0)
             shape.append(1)
             continue
+        if axis == len(view.shape):
+            raise UnsupportedOp("indexing a number by a bool")
         n, stride = view.shape[axis], view.strides[axis]
         axis += 1
         if isinstance(part, slice):
