@@ -181,3 +181,46 @@ def test_an_empty_vector_has_an_empty_gradient(f: Any) -> None:
 def test_a_matrix_of_one_number_without_axes_divides_in_forward_mode_too() -> None:
     b = np.arange(1.0, 4)
     assert np.array_equal(wg.jvp(lambda a: linalg.solve(a, b), (np.array(2.0),), (np.array(1.0),))[1], -b / 4)
+
+
+OF_MATRICES = [linalg.expm, linalg.logm, linalg.signm, lambda a: linalg.fractional_matrix_power(a, 0.3)]
+
+
+@pytest.mark.parametrize("f", OF_MATRICES)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_derivatives_in_directions_of_any_size(f: Callable[..., Any]) -> None:
+    x = S / np.max(S)
+    wanted = wg.ngradient(lambda s: np.sum(A * f(s)), x)[0]
+    for size in (1e-300, 1e30, 1e100, 1e300):
+        gradient = wg.grad(lambda s, size=size: size * np.sum(A * f(s)))(x)
+        np.testing.assert_allclose(gradient / size, wanted, rtol=1e-9, atol=1e-9)
+        change = wg.jvp(lambda s: np.sum(A * f(s)), (x,), (size * S,))[1]
+        assert change / size == pytest.approx(np.sum(wanted * S), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e30, 1e200])
+def test_second_derivatives_of_expm_in_directions_of_any_size(size: float) -> None:
+    def loss(a: Any, e: Any, size: float) -> Any:
+        y, changed = linalg.expm_frechet(a, e)
+        return np.sum(A * y) + np.sum(A.T * changed) / size
+
+    x = S / np.max(S)
+    of_a, of_e = wg.grad(loss, argnums=(0, 1))(x, size * A, size)
+    wanted = [wg.ngradient(lambda a: loss(a, A, 1.0), x)[0], wg.ngradient(lambda e: loss(x, e, 1.0), A)[0]]
+    np.testing.assert_allclose([of_a, size * of_e], wanted, rtol=1e-9, atol=1e-9)
+    change = wg.jvp(loss, (x, size * A, size), (S, size * S, 0.0))[1]
+    assert change == pytest.approx(np.sum(S * wanted), rel=1e-9)
+
+
+@pytest.mark.parametrize("size", [np.inf, np.nan])
+def test_a_direction_without_a_size_gives_nan(size: float) -> None:
+    assert np.isnan(wg.grad(lambda s: size * np.sum(linalg.expm(s)))(S)).all()
+
+
+def test_the_gradient_of_a_logarithm_of_a_tiny_entry() -> None:
+    """With a, c and b at the top of a triangular matrix, the entry of expm at c is c (exp a - exp b) / (a - b)."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        x = np.triu(rng.normal(size=(3, 3))) + np.diag(rng.choice([-45.0, -40.0, 40.0, 5.0], 3))
+        c_bar = wg.grad(lambda x: np.log(linalg.expm(x)[0, 1] ** 2))(x)[0, 1]
+        assert c_bar == pytest.approx(2.0 / x[0, 1], rel=1e-10)

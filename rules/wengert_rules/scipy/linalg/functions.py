@@ -18,12 +18,22 @@ def beside(a, e):
 
 
 def along(f, a, e):
-    """The derivative of f at A in the direction E.
+    """The derivative of f at A in the direction E, which is linear in E.
 
     Source: Mathias, A chain rule for matrix functions (1996); Higham, Functions of Matrices, theorem 3.6.
     """
-    n = np.shape(a)[-1]
-    return f(beside(a, e))[..., :n, n:]
+    n, size = np.shape(a)[-1], size_of(e)
+    return size * f(beside(a, e / size))[..., :n, n:]
+
+
+def size_of(e):
+    """A power of 2 for each matrix: divided by it, the largest entry is below 2, so that no block matrix loses digits.
+
+    The derivative of this power is zero.
+    """
+    largest = np.max(np.abs(e), axis=(-2, -1), keepdims=True, initial=0.0)
+    numbers = np.finfo(largest.dtype)
+    return np.exp2(np.floor(np.log2(np.clip(largest, numbers.tiny, numbers.max / 2))))
 
 
 def pulled(f, y_bar, a):
@@ -117,17 +127,18 @@ def sign_of(a):
 
 @vjp_rule(linalg.expm_frechet)
 def expm_frechet(y_bar, y, A, E, *, method=None, compute_expm=True, check_finite=True):
-    """Of exp ((A, E), (0, A)) the blocks above."""
-    y_bar = y_bar if compute_expm else (np.zeros(np.shape(A)), y_bar)
-    n = np.shape(A)[-1]
-    above = np.concatenate(y_bar, -1)
-    made = along(linalg.expm, adjoint(beside(A, E)), np.concatenate([above, np.zeros(np.shape(above))], -2))
-    return made[..., :n, :n] + made[..., n:, n:], made[..., :n, n:]
+    """Of exp ((A, E), (0, A)) the blocks above; they are linear in E, which has entries of at most 2 here."""
+    of_exp, of_direction = y_bar if compute_expm else (np.zeros(np.shape(A)), y_bar)
+    n, size = np.shape(A)[-1], size_of(E)
+    above = np.concatenate([of_exp, size * of_direction], -1)
+    made = along(linalg.expm, adjoint(beside(A, E / size)), np.concatenate([above, np.zeros(np.shape(above))], -2))
+    return made[..., :n, :n] + made[..., n:, n:], made[..., :n, n:] / size
 
 
 @jvp_rule(linalg.expm_frechet)
 def push_expm_frechet(tangents, y, A, E, *, method=None, compute_expm=True, check_finite=True):
-    n = np.shape(A)[-1]
+    n, size = np.shape(A)[-1], size_of(E)
     a_dot, e_dot = [np.zeros((n, n)) if x is None else x for x in tangents]
-    made = along(linalg.expm, beside(A, E), beside(a_dot, e_dot))
-    return (made[:n, :n], made[:n, n:]) if compute_expm else made[:n, n:]
+    made = along(linalg.expm, beside(A, E / size), beside(a_dot, e_dot / size))
+    of_direction = size * made[:n, n:]
+    return (made[:n, :n], of_direction) if compute_expm else of_direction
