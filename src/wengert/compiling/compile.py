@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from wengert.compiling.entries import FAILED, STALE, CodeSettings, CompiledTrace, Miss, NoFreeLoopError
@@ -313,12 +314,10 @@ class CompiledFunction(Remade, Wrapper):
             return found
         self._learned.selects = True
         self._learned.varying.update(lines)
-        for lifts in (found.reads.heads.lifts, None):
-            try:
+        for lifts in [found.reads.heads.lifts, None] if found.is_lifted else [None]:
+            with suppress(WengertError):
                 again = tracer.again(lifts, earlier)
-            except WengertError:
-                continue
-            return found if again.tape is None else again._replace(value=found.value)
+                return found if again.tape is None else again._replace(value=found.value)
         return found
 
     def _reproducing(

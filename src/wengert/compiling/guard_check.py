@@ -23,15 +23,20 @@ def is_guard(op: Op) -> TypeGuard[Call]:
     return isinstance(op, Call) and op.guard and not isinstance(op.fn, Mark)
 
 
-def count_guards(ops: Iterable[Op], times: int = 1) -> Counter[Any]:
+def count_guards(ops: Iterable[Op]) -> Counter[Any]:
     """Count how often a run checks each guard, by function and outcome: in a loop once an iteration."""
     found: Counter[Any] = Counter()
     for op in ops:
         if is_guard(op):
-            found[_guard_key(op)] += times
+            found[_guard_key(op)] += 1
         elif isinstance(op, Call) and isinstance(op.fn, Loop):
-            found += count_guards(op.fn.body, times * (op.fn.count or 1))
+            found += in_all_iterations(op.fn, count_guards(op.fn.body))
     return found
+
+
+def in_all_iterations(loop: Loop, counts: Counter[Any]) -> Counter[Any]:
+    """Return how often a run of a loop checks the guards that an iteration checks so often."""
+    return Counter({guard: n * (loop.count or 1) for guard, n in counts.items()})
 
 
 class GuardCount:

@@ -16,7 +16,7 @@ import numpy as np
 
 from wengert.compiling.float_lists import keep_arrays_in_lists
 from wengert.compiling.graphs.from_tape import DecidingOps, deciding_in_loop
-from wengert.compiling.guard_check import count_guards
+from wengert.compiling.guard_check import count_guards, in_all_iterations
 from wengert.compiling.ops import info, is_item_store, source_of_floats
 from wengert.compiling.tape_rewriter import TapeRewriter
 from wengert.tape.folding import is_pure
@@ -197,7 +197,7 @@ class _FloatSpecialiser(TapeRewriter):
         made, floats, inner = self.bodies[key]
         args = [self.as_float(op, a) if k in floats else self.value(a) for k, a in enumerate(op.args)]
         self.changes = self.changes or inner.changes
-        self.answered += Counter({test: n * (loop.count or 1) for test, n in inner.answered.items()})
+        self.answered += in_all_iterations(loop, inner.answered)
         values = value_of(inner.new.result)
         return self.new.push(Call(made, args, val=values, site=op.site, note=op.note))
 

@@ -9,22 +9,20 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.graphs.from_tape import DecidingOps
-from wengert.tape.liveness import MemoryGroups, is_store, loop_memory, memory_groups
-from wengert.tape.loops import Loop, calls_in
+from wengert.tape.liveness import MemoryGroups, is_store, memory_groups
+from wengert.tape.loops import calls_in
 from wengert.tape.ops import Call, Op, Variable, value_of
 from wengert.tape.tape import Tape
 
 
 def copy_late_views(tape: Tape) -> Tape:
     """Copy on `tape` the views that prevent an in-place write, also in the bodies of loops; return the tape."""
-    calls = calls_in(tape)
-    if not any(map(is_store, calls)):
+    if not any(map(is_store, calls_in(tape))):
         return tape
-    loops = dict.fromkeys([op.fn for op in calls if type(op.fn) is Loop])
-    whole = memory_groups(list(tape), tape.result)
-    memory: list[Any] = [(tape, whole), *[(loop.body, loop_memory(loop, None, whole.loops).memory) for loop in loops]]
-    for each, groups in memory:
-        _copy_in(each, groups)
+    memory = memory_groups(list(tape), tape.result)
+    _copy_in(tape, memory)
+    for loop, found in memory.loops.items():
+        _copy_in(loop.body, found.memory)
     return tape
 
 

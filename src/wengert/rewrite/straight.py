@@ -43,18 +43,14 @@ def straight_places(
 
 
 def after_calls(code: CodeType) -> tuple[list[int], list[bool], list[frozenset[str]]]:
-    """Return the offsets of a code's instructions, and for each two things about the code after it, if it is a call.
+    """Return lists with an item for each instruction of a code: its offset, and two facts about what follows.
 
-    These are whether it is outside of loops with nothing but the result on the stack, and the fast local variables
-    that may be read.
+    If the instruction is a call, the first fact is whether paths may join after it: it is outside of loops, with its
+    result alone on the stack. The second is which fast local variables may be read after it.
     """
     items = [*running_table().read(code)]
-    depths, looping, live = (
-        stack_depths(items, 0, range(len(items))),
-        _in_loops(items, predecessors(items)),
-        live_at(items),
-    )
-    places = [k for k, item in enumerate(items) if isinstance(item, Instr)]
+    depths, looping = stack_depths(items, 0, range(len(items))), _in_loops(items, predecessors(items))
+    live, places = live_at(items), [k for k, item in enumerate(items) if isinstance(item, Instr)]
     offsets = [instr.offset for instr in dis.get_instructions(code) if instr.opname != "EXTENDED_ARG"]
     return offsets, [k not in looping and depths.get(k + 1) == 1 for k in places], [live[k + 1] for k in places]
 

@@ -41,7 +41,7 @@ def index_view(body: Any, view: View, key: Any) -> View:
             shape.append(1)
             continue
         if axis == len(view.shape):
-            raise UnsupportedOp("indexing a number by a bool")
+            raise UnsupportedOp("more indices than axes, of which some are bools")
         n, stride = view.shape[axis], view.strides[axis]
         axis += 1
         if isinstance(part, slice):

@@ -99,8 +99,8 @@ class Learned:
         did, self.reads_tables, self.may_read_tables = self.reads_tables, False, False
         return did
 
-    def without_unlifted(self, lifts: Lifts) -> Lifts:
-        """Return lifts without those of the loops whose counters are constants."""
+    def allowed(self, lifts: Lifts) -> Lifts:
+        """Return these lifts but those of loops whose counters stay constants."""
         return {key: kinds for key, kinds in lifts.items() if key not in self.unlifted}
 
     def joins_less(self) -> bool:

@@ -413,7 +413,10 @@ class Heads:
         return [self.constants[place] for place in places]
 
     def after_call(self, frame: types.FrameType) -> tuple[bool, frozenset[str]]:
-        """Return what `after_calls` tells about the call that a frame makes: whether it is alone, and what is live."""
+        """Return what `straight.after_calls` found about the call that a frame is in.
+
+        That is whether paths may join after it, and the fast local variables that may be read then.
+        """
         code = frame.f_code
         if id(code) not in self.calls:
             self.calls[id(code)] = code, after_calls(code)  # the code is kept, so that no id is used twice
@@ -461,16 +464,16 @@ class Heads:
 
     def needed_lifts(self, of_any_type: bool = True) -> Lifts:
         """Return the variables that must be lifted to free loops which contain guards; their type may have to stay."""
-        unlifted = self.reads.effects.learned.unlifted
+        learned = self.reads.effects.learned
         found = {key: names | self.lifts.get(key, {}) for key, names in self.lifted_before.items()}
         for loop, (key, names) in self.liftable.items():
-            if key in unlifted:
+            if key in learned.unlifted:
                 continue
             if (of_any_type or loop.keeps_types) and self._may_branch(loop):
                 found.setdefault(key, {}).update(names)
         if not (found or self.lifts):
             return found
-        guesses = {key: names for key, names in self.guesses.items() if names and key not in unlifted}
+        guesses = learned.allowed({key: names for key, names in self.guesses.items() if names})
         return with_lifts(guesses, found)
 
     def _may_branch(self, loop: LoopRun) -> bool:

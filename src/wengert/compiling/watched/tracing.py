@@ -138,7 +138,7 @@ class Tracer:
             reads.effects.refuse = reads.give_up if strict else None
             for rng in shared_generators():
                 reads.effects.watch_generator(rng)
-            reads.heads.lifts = learned.without_unlifted(lifts or {})
+            reads.heads.lifts = learned.allowed(lifts or {})
             reads.heads.restarts = restarts
             if learned.selects:
                 reads.lengths = SelectionLengths(recording, learned.measures)
@@ -234,7 +234,7 @@ class Tracer:
             except WengertError as error:
                 heads.refusal = _why_refused(error) or heads.refusal
                 if isinstance(error, SymbolicIntError) and self.learned.reads_less(error):
-                    lifts = self.learned.without_unlifted(tried.pop())
+                    lifts = self.learned.allowed(tried.pop())
                     continue
                 break
             if made.tape is None:
