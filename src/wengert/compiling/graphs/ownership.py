@@ -115,7 +115,7 @@ def _copy_family(tape: Tape, family: list[ResultPart], following: dict[Op, Op]) 
         return
     calls = itertools.dropwhile(lambda op: not isinstance(op, Call), tape)
     for op, new in made.items():
-        at = following.get(op) if isinstance(op, Call) else next(calls, None)
+        at = next(calls, None) if isinstance(op, Input) else following.get(op)
         if at is None:
             tape.push(new)
         else:
