@@ -253,6 +253,18 @@ def test_inside_another_derivative_it_is_the_function() -> None:
     assert wg.compile(wg.grad(g))(3.0) == 27.0
 
 
+def test_inside_a_derivative_a_rule_may_have_no_traced_argument() -> None:
+    def scaled(z):
+        return z * SCALE
+
+    SCALE = 3.0
+    wg.rrule(scaled)(lambda z: (scaled(z), lambda z_bar: z_bar * SCALE))
+    g = wg.compile(lambda x, p: wg.grad(lambda y: scaled(y) ** 2 * scaled(p))(x), strict=True)
+    assert g(2.0, 0.5) == pytest.approx(54.0)
+    SCALE = 1.0
+    assert g(2.0, 0.5) == pytest.approx(2.0)
+
+
 def test_it_follows_the_rules_as_they_are() -> None:
     g = wg.compile(wg.grad(lambda x: np.cbrt(x)))
     assert g(8.0) == pytest.approx(1 / 12)

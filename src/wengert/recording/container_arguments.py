@@ -52,9 +52,9 @@ def inside(recording: Recording, rule: Rule, args: Args, ins: Args, slot_of: Slo
             slots = tuple([slot_of(recording, leaf) for leaf in held])
             if any(s is not None for s in slots):
                 found[k] = Inside(form, slots)
-    on_tape = recording.context is not None or recording.is_outermost_tape
     for k, (_, slots) in found.items():
-        if not general or (on_tape and len(flat_slots((ins[k],))) < len(flat_slots(slots))):
+        is_unnamed = len(flat_slots((ins[k],))) < len(flat_slots(slots))
+        if not general or (is_unnamed and (recording.context is not None or recording.is_for_tape(slots))):
             raise recording.refuse(not_taken(rule, k, args[k]))
     return found
 

@@ -252,13 +252,14 @@ def _record_rrule(
     assert rule.body is not None
     slots = tuple([contained[k].slots if k in contained else slot for k, slot in enumerate(ins)])
     level, site, start = recording.innermost(slots), STATE.site, len(recording.entries)
+    on_tape = recording.keep and level == 0
     inner: Any = None
     if not primitive.is_trusted:
         rule_reads.refuse_unspoken(recording, primitive, level)
     given = () if is_of_wengert(rule.body) else (*args, *kwargs.values())
     watched = watched_by(recording, given, slots) if given else UNWATCHED
     try:
-        if recording.is_outermost_tape:
+        if on_tape:
             with silent(primitive.is_python):
                 made = [attempt(recording, primitive.fn, args, kwargs)]
             check_result(recording, primitive, made[0], args)
@@ -272,7 +273,7 @@ def _record_rrule(
         raise recording.refuse(error) from None
     finally:
         note_writes(recording, primitive, watched, slots, level > 0)
-    if recording.is_outermost_tape:
+    if on_tape:
         note_kept(recording, value)
         return append_result(recording, bound, value, args, ins, kwargs)
     check_result(recording, primitive, value, args)

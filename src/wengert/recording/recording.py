@@ -205,10 +205,9 @@ class Recording:
         self.enter: Callable[[Any], Any] = None  # type: ignore[assignment]
         self.rule_calls: Any = None  # calls the rules of this package in a reverse pass, where reads are watched
 
-    @property
-    def is_outermost_tape(self) -> bool:
-        """Whether the running code is recorded for a tape, outside any inner derivative."""
-        return self.keep and len(self.levels) == 1
+    def is_for_tape(self, ins: tuple[Any, ...]) -> bool:
+        """Whether a call with these slots is recorded for a tape alone, since no inner derivative depends on them."""
+        return self.keep and self.innermost(ins) == 0
 
     @property
     def around(self) -> Recording | None:
