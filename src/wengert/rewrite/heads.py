@@ -11,7 +11,16 @@ from typing import Any
 
 from bytecode import Instr, Label
 
-from wengert.rewrite.liveness import grown_within, live_at, loop_at, predecessors, set_within, target_is_read
+from wengert.rewrite.liveness import (
+    appended_around,
+    grown_within,
+    live_at,
+    loop_at,
+    named_within,
+    predecessors,
+    set_within,
+    target_is_read,
+)
 from wengert.rewrite.loop_head import LoopHead
 from wengert.rewrite.statements import stack_depths, statements_in
 from wengert.rewrite.straight import straight_places, straight_statements
@@ -37,6 +46,7 @@ def set_apart(items: list[Any], places: int) -> tuple[list[Any], dict[int, LoopH
     live, heads, fronts = live_at(items), dict[int, LoopHead](), {label: Label() for label in labels}
     straight = straight_places(items, live, before, outside)
     loops = {place[label]: loop_at(before, place[label]) for label in labels}
+    grown = {head: grown_within(items, loop) for head, loop in loops.items()}
     inmost = {k: head for head in sorted(loops, key=lambda head: -len(loops[head])) for k in loops[head]}
     meeting = dict[int, int]()
     for head, loop in loops.items():
@@ -44,6 +54,12 @@ def set_apart(items: list[Any], places: int) -> tuple[list[Any], dict[int, LoopH
         joining = [k for k in statements if inmost[k] == head < k and _joins_paths(before, statements, k)]
         meeting |= _last_passed(before, head, loop, joining)
     at_heads: dict[int, LoopHead] = {}
+
+    def live_in_loop(head: int, k: int) -> frozenset[str]:
+        """Return the live variables, without lists of loops around this one to which only these append."""
+        around = [(loop, grown[other][0]) for other, loop in loops.items() if other != head]
+        return live[k] - (appended_around(around, head) - named_within(items, loops[head]))
+
     for k, jump in jumps:
         if jump.arg in labels and place[jump.arg] > k:
             jump.arg = fronts[jump.arg]
@@ -53,15 +69,15 @@ def set_apart(items: list[Any], places: int) -> tuple[list[Any], dict[int, LoopH
             made.append(fronts[item])
             is_for = _is_for(items, k)
             counts = is_for and not target_is_read(items, live, k)
-            grown, indexed = grown_within(items, loops[k])
             instr: Any = next(i for i in items[k:] if isinstance(i, Instr))
             after = live[place[instr.arg]] if is_for else live[k]
-            changes = set_within(items, loops[k]), grown, indexed
+            changes = set_within(items, loops[k]), *grown[k]
             heads[len(made)] = at_heads[k] = LoopHead(
-                k, k, k, live[k], is_for, counts, *changes, after, *added.get(item, (0,))
+                k, k, k, live_in_loop(k, k), is_for, counts, *changes, after, *added.get(item, (0,))
             )
         elif k in meeting:
-            heads[len(made)] = at_heads[inmost[k]]._replace(place=k, since=meeting[k], live=live[k])
+            head = inmost[k]
+            heads[len(made)] = at_heads[head]._replace(place=k, since=meeting[k], live=live_in_loop(head, k))
         elif k in straight:
             heads[len(made)] = straight[k]
         made.append(item)

@@ -24,9 +24,10 @@ def twins_in(code: CodeType) -> Pack | None:
 
 
 def after_calls(code: CodeType) -> tuple[list[int], list[bool], list[frozenset[str]]]:
-    """Return what `straight.after_calls` returns, for a function or a twin; bytecode and names of variables decide."""
+    """Return what `straight.after_calls` returns, for a function or a twin: its bytecode, names and heads decide."""
     pack, names = twins_in(code), (code.co_varnames, code.co_cellvars, code.co_freevars)
-    key = source_hash(f"after calls {names}".encode() + code.co_code + code.co_exceptiontable)
+    grown = [head.grown for head in code.co_consts if type(head) is LoopHead]
+    key = source_hash(f"after calls {names} {grown}".encode() + code.co_code + code.co_exceptiontable)
     found: tuple[list[int], list[bool], list[frozenset[str]]] | None = pack.get(key) if pack else None
     if found is None:
         from wengert.rewrite import straight  # with `bytecode`, as in `rewriter.py`

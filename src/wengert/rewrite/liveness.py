@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from bytecode import Instr, Label
@@ -67,6 +67,17 @@ def set_within(items: Sequence[Any], loop: Iterable[int]) -> frozenset[str]:
     """Return the names of fast local variables that a loop with these indices may set or delete."""
     sets: list[Any] = [items[k].arg for k in loop if isinstance(items[k], Instr) and _may_set(items[k].name)]
     return frozenset().union(*[arg if isinstance(arg, tuple) else (arg,) for arg in sets])
+
+
+def named_within(items: Sequence[Any], loop: Iterable[int]) -> frozenset[str]:
+    """Return the names of fast local variables in a loop with these indices."""
+    named: list[Any] = [items[k].arg for k in loop if isinstance(items[k], Instr) and "_FAST" in items[k].name]
+    return frozenset().union(*[arg if isinstance(arg, tuple) else (arg,) for arg in named])
+
+
+def appended_around(loops: Iterable[tuple[Collection[int], Any]], k: int) -> frozenset[str]:
+    """Return the variables that loops around an index only append to; each loop has its indices, and its `grown`."""
+    return frozenset([name for loop, grown in loops if k in loop for name, _ in grown])
 
 
 def grown_within(items: Sequence[Any], loop: Iterable[int]) -> tuple[tuple[tuple[str, int], ...], frozenset[str]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from bytecode import Instr, Label
 
-from wengert.rewrite.liveness import live_at, loop_at, predecessors, reach_back, set_within
+from wengert.rewrite.liveness import appended_around, live_at, loop_at, predecessors, reach_back, set_within
 from wengert.rewrite.loop_head import STRAIGHT, LoopHead
 from wengert.rewrite.statements import stack_depths, statements_in
 from wengert.rewrite.tables import running_table
@@ -35,7 +35,7 @@ def straight_places(
     Variables that a loop sets are left out: its heads tell how it begins with constants.
     """
     found, since = dict[int, LoopHead](), _dominators(before, statements)
-    in_loops = set_within(items, _in_loops(items, before))
+    in_loops = set_within(items, frozenset[int]().union(*_loops_in(items, before).values()))
     for k in statements:
         sets = set_within(items, _between(before, since[k], k)) - in_loops
         found[k] = LoopHead(STRAIGHT, k, since[k], live[k], False, False, sets, (), frozenset(), frozenset(), 0)
@@ -46,24 +46,38 @@ def after_calls(code: CodeType) -> tuple[list[int], list[bool], list[frozenset[s
     """Return lists with an item for each instruction of a code: its offset, and two facts about what follows.
 
     If the instruction is a call, the first fact is whether paths may join after it: it is outside of loops, with its
-    result alone on the stack. The second is which fast local variables may be read after it.
+    result alone on the stack. The second is which fast local variables may be read after it, without lists to which
+    loops around it only append.
     """
     items = [*running_table().read(code)]
-    depths, looping = stack_depths(items, 0, range(len(items))), _in_loops(items, predecessors(items))
+    depths, loops = stack_depths(items, 0, range(len(items))), _loops_in(items, predecessors(items))
+    looping, grown = frozenset[int]().union(*loops.values()), _grown_in(items, loops)
     live, places = live_at(items), [k for k, item in enumerate(items) if isinstance(item, Instr)]
     offsets = [instr.offset for instr in dis.get_instructions(code) if instr.opname != "EXTENDED_ARG"]
-    return offsets, [k not in looping and depths.get(k + 1) == 1 for k in places], [live[k + 1] for k in places]
+    after = [live[k + 1] - appended_around(grown, k) for k in places]
+    return offsets, [k not in looping and depths.get(k + 1) == 1 for k in places], after
+
+
+def _grown_in(items: Sequence[Any], loops: dict[int, set[int]]) -> list[tuple[set[int], Any]]:
+    """Return the indices of each loop in a twin, with what its LoopHead has as `grown`."""
+    found = []
+    for head, loop in loops.items():
+        inner = set[int]().union(*[other for other in loops.values() if other < loop])
+        own: Any = [
+            items[k].arg for k in sorted(loop - inner) if k > head and type(getattr(items[k], "arg", 0)) is LoopHead
+        ]
+        found += [(loop, mark.grown) for mark in own[:1]]
+    return found
 
 
 _OF_GENERATORS = ("RETURN_GENERATOR", "YIELD_VALUE")
 
 
-def _in_loops(items: Sequence[Any], before: Sequence[set[int]]) -> set[int]:
-    """Return the indices in loops."""
+def _loops_in(items: Sequence[Any], before: Sequence[set[int]]) -> dict[int, set[int]]:
+    """Return the indices in each loop, by that of its head."""
     place = {item: k for k, item in enumerate(items) if isinstance(item, Label)}
     jumps = [(k, item.arg) for k, item in enumerate(items) if isinstance(item, Instr) and isinstance(item.arg, Label)]
-    heads = {place[to] for k, to in jumps if place[to] <= k}
-    return {k for head in heads for k in loop_at(before, head)}
+    return {place[to]: loop_at(before, place[to]) for k, to in jumps if place[to] <= k}
 
 
 def _may_have_met(items: Sequence[Any], before: Sequence[set[int]], statements: Collection[int], k: int) -> bool:

@@ -11,7 +11,10 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from wengert.tape.ops import Call, Constant, Op, references, with_variables
+from wengert.values.identity_set import Functions
 
 
 @dataclass(frozen=True, order=True)
@@ -44,6 +47,13 @@ class AnotherFollows(Link):
 ITERATION, MORE = IterationNumber(0), AnotherFollows(0)
 ANY = "any"
 """A value that nothing reads."""
+_OF_LISTS = Functions(np.array, np.asarray, np.stack)
+
+
+def takes_list(op: Any) -> bool:
+    """Whether a call makes an array of the numbers or arrays in a list."""
+    known = isinstance(op, Call) and op.fn in _OF_LISTS and not op.kwargs and len(op.args) == 1
+    return known and isinstance(op.args[0], list | tuple)
 
 
 def link_order(link: Link) -> Any:
@@ -99,6 +109,23 @@ class PathEnd(NamedTuple):
     ending: int = 0
 
 
+class TakenList(NamedTuple):
+    """A call after a loop, `reader`, that makes an array of a list to which each iteration has appended.
+
+    Variables of these numbers had the items as their values; if items are lists, the parts of these, of which the
+    calls `rows` make arrays for the reader.
+    """
+
+    reader: Call
+    numbers: list[int]
+    rows: list[Any]
+
+    @property
+    def calls(self) -> list[Any]:
+        """The reader and the calls that only it reads."""
+        return [self.reader, *self.rows]
+
+
 class WhileLoop(NamedTuple):
     """A loop: its branch tree, its variables at the first head, the outer values it reads, and where its ops are.
 
@@ -106,9 +133,8 @@ class WhileLoop(NamedTuple):
     that end, of so many `endings`, and `unlike` has the numbers of results, each with a float that it must not be. A
     `for` has at most `max_count` iterations; `exhausted` is the end after the last one, if the trace reached it.
     `items` are the ops of list items that are read after the loop, each with two numbers: that of the variable that had
-    its value after an iteration, and that of the iteration. `lists` are the later calls that take a whole list, each
-    with the number of the variable that had its items as values. `number` is the number of iterations, if that is
-    computed.
+    its value after an iteration, and that of the iteration. `lists` are the later calls that take a whole list.
+    `number` is the number of iterations, if that is computed.
     """
 
     tree: Fork
@@ -120,7 +146,7 @@ class WhileLoop(NamedTuple):
     max_count: int | None
     exhausted: PathEnd | None
     items: list[tuple[Op, int, int]]
-    lists: list[tuple[Call, int]]
+    lists: list[TakenList]
     number: Link | None
     ending: int
     endings: int
@@ -129,7 +155,7 @@ class WhileLoop(NamedTuple):
     @property
     def listed(self) -> set[int]:
         """The numbers of the variables that had the values of list items that are read after the loop."""
-        return {j for _, j, _ in self.items} | {j for _, j in self.lists}
+        return {j for _, j, _ in self.items} | {j for taken in self.lists for j in taken.numbers}
 
     def op_of(self, link: Any) -> Op:
         """Return the op of a loop variable at the first head, of an outer value, or of the number 0 of an iteration."""
@@ -178,7 +204,7 @@ def drop_unread_variables(runs: list[WhileLoop]) -> list[WhileLoop]:
     for one in runs:
         items = [(op, numbers.index(j), k) for op, j, k in one.items]
         variables = [one.variables[j] for j in numbers]
-        lists = [(op, numbers.index(j)) for op, j in one.lists]
+        lists = [taken._replace(numbers=[*map(numbers.index, taken.numbers)]) for taken in one.lists]
         found.append(one._replace(tree=tree, variables=variables, exhausted=exhausted, items=items, lists=lists))
     return found
 

@@ -25,6 +25,7 @@ from wengert.compiling.loops.branch_tree import (
     WhileLoop,
     ends_of,
     forks_of,
+    takes_list,
 )
 from wengert.compiling.loops.rolling import rolled
 from wengert.tape.loops import Loop
@@ -202,8 +203,13 @@ class BranchingLoop:
             parts = [self.counter_after(code, x, run) if x in self.counters else part(x, op) for x, op in pairs]
             self.check_unlike(code, parts, run, site)
             rows = {x.number: Variable(part(x, v.op)) for x, v in self.begun.items() if type(x) is Items}
-            for reader, j in run.lists:
-                reader.args = (_with_rows(code, reader.args[0], rows[j]),)
+            for taken in run.lists:
+                columns = [rows[j] for j in taken.numbers]
+                made = code.call(np.stack, columns, 1) if taken.rows else columns[0]
+                first = taken.reader.args[0][: -len(value_of(made))]
+                if taken.rows:  # what comes before the rows, too, is made of lists after the loop
+                    first = [code.push(v.op.copy()) if takes_list(getattr(v, "op", None)) else v for v in first]
+                taken.reader.args = (_with_rows(code, first, made),)
             return code, [*parts, *[code.push(row_call(rows[j], k, op.val)).op for op, j, k in run.items]]  # type: ignore[list-item]
         pairs = zip(self.results, run.results, strict=True)
         results = [part(x, op or self.begun[x].op) for x, op in pairs]
@@ -274,10 +280,8 @@ def _most(op: Any) -> int:
     return int(op.val)
 
 
-def _with_rows(code: BodyCode, items: Sequence[Any], rows: Variable) -> Variable:
-    """Return the array of a list that ends with the values in these rows."""
-    first = [*items[: len(items) - len(value_of(rows))]]
+def _with_rows(code: BodyCode, first: list[Any], rows: Variable) -> Variable:
+    """Return the array of a list of these first items, and then of the values in these rows."""
     if not first:
         return rows
-    lead = code.push(Call(np.array, [first], val=np.array([*map(value_of, first)])))
-    return code.push(Call(np.concatenate, [[lead, rows]], val=np.array([*map(value_of, items)])))
+    return code.call(np.concatenate, [code.call(np.array, first), rows])

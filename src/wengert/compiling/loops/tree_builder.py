@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,25 +25,18 @@ from wengert.compiling.loops.branch_tree import (
     PathEnd,
     PathStep,
     StepValue,
+    TakenList,
     WhileLoop,
     ends_of,
     link_order,
+    takes_list,
 )
 from wengert.compiling.loops.lifted_integers import integer_results
 from wengert.compiling.loops.loop_iterations import Irregular, Iteration, Joining, RecordedRuns, UnconfirmedError
 from wengert.compiling.loops.periodicity import call_signature, static_spec
 from wengert.tape.ops import Call, Constant, Op, Variable, sequence_like
 from wengert.values import functional
-from wengert.values.identity_set import Functions
 from wengert.values.specs import FLOATS, is_inexact
-
-_OF_LISTS = Functions(np.array, np.asarray, np.stack)
-
-
-def _takes_list(op: Any) -> bool:
-    """Whether a call makes an array of the numbers or arrays in a list."""
-    known = isinstance(op, Call) and op.fn in _OF_LISTS and not op.kwargs and len(op.args) == 1
-    return known and isinstance(op.args[0], list | tuple)
 
 
 class TreeBuilder(RecordedRuns):
@@ -52,7 +45,7 @@ class TreeBuilder(RecordedRuns):
     def __init__(self, *recorded: Any) -> None:
         super().__init__(*recorded)
         self.items: list[list[tuple[Op, int, int]]] = [[] for _ in self.cuts]
-        self.lists: list[list[tuple[Call, int]]] = [[] for _ in self.cuts]
+        self.lists: list[list[TakenList]] = [[] for _ in self.cuts]
         self.readers: dict[Any, list[Any]] = {}
         for op in self.ops if self.grown else ():
             for v in op.references():
@@ -202,25 +195,46 @@ class TreeBuilder(RecordedRuns):
         """Return the end of a `for` after its last iteration."""
         for run in range(len(self.cuts)) if self.grown else ():
             self.read_later(run)
+            self.find_lists(run)
             for j in self.grown:
                 self.find_items(run, j)
         return self.ending(last, self.past)
+
+    def values_of(self, run: int, j: int) -> list[Op]:
+        """Return the values that variable j had after each iteration of a run."""
+        return [row.variables[j] for row in self.iterations[run][1:]]
+
+    def readers_of(self, run: int, values: Sequence[Op]) -> list[Any]:
+        """Return the calls after a run that read some of these values."""
+        readers = [op for value in values for op in self.readers.get(value, ()) if self.place[op] >= self.stops[run]]
+        return [*dict.fromkeys(readers)]
+
+    def find_lists(self, run: int) -> None:
+        """Find the later calls that take whole lists, whose items, or the parts of these, variables had as values."""
+        known = {j: self.values_of(run, j) for j in self.grown}
+        readers = self.readers_of(run, [values[-1] for values in known.values()])
+        readers += [op for inner in readers for op in self.readers.get(inner, ())]
+        for reader in dict.fromkeys(filter(takes_list, readers)):
+            items: list[Any] = [getattr(item, "op", None) for item in reader.args[0][1 - len(self.iterations[run]) :]]
+            columns, rows = [items], []
+            if all([takes_list(op) and self.readers[op] == [reader] for op in items]):  # an array of lists
+                parts = [[getattr(part, "op", None) for part in op.args[0]] for op in items]
+                if {*map(len, parts)} == {len(parts[0])}:
+                    columns, rows = [*map(list, zip(*parts, strict=True))], items
+            numbers = [j for column in columns for j, values in known.items() if values == column]
+            if len(numbers) == len(columns):
+                self.lists[run].append(TakenList(reader, numbers, rows))
 
     def find_items(self, run: int, j: int) -> None:
         """Find the later reads of the list items that variable j had as its values.
 
         Raise Irregular for a read of a value that was put into the list twice, or that was there before the loop.
         """
-        rows = self.iterations[run]
-        values = [row.variables[j] for row in rows[1:]]
-        readers = [op for value in values for op in self.readers.get(value, ()) if self.place[op] >= self.stops[run]]
-        for reader in dict.fromkeys(readers):
-            if _takes_list(reader) and [getattr(a, "op", None) for a in reader.args[0][-len(values) :]] == values:
-                self.lists[run].append((reader, j))
-                continue
+        values, taken = self.values_of(run, j), [op for each in self.lists[run] for op in each.calls]
+        for reader in [reader for reader in self.readers_of(run, values) if reader not in taken]:
             for op in dict.fromkeys([v.op for v in reader.references() if v.op in values]):
                 if values.count(op) > 1 or self.is_before(op, run):
-                    raise Irregular(rows[-1])
+                    raise Irregular(self.iterations[run][-1])
                 if op is not values[-1]:
                     self.items[run].append((op, j, values.index(op)))
         if self.items[run] and self.items[run][-1][1] == j:  # the last one, too, so that all are rows of one array
@@ -232,7 +246,7 @@ class TreeBuilder(RecordedRuns):
         Its outputs are the values that are read later; nothing reads the variables in `past`.
         """
         items: set[Any] = {op for run in self.items for op, _, _ in run}
-        items |= {v.op for run in self.lists for op, _ in run for v in op.references()}
+        items |= {v.op for run in self.lists for taken in run for op in taken.calls for v in op.references()}
         links, odd = set[Link](), list[Iteration]()
         for row in rows:
             try:

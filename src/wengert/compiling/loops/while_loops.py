@@ -254,6 +254,7 @@ def _insert_loops(ops: list[Op], found: list[tuple[WhileLoop, BranchingLoop]], r
         if getattr(op, "fn", None) is functional.iterations
     ]
     answered = {op for trace, op in asked if (trace, op.args[0].op) in numbers}
+    unread = {op for one, _ in found for taken in one.lists for op in taken.rows}
 
     def renewed(v: Variable) -> Variable:
         op = parts.get(v.op) or copies.get(v.op)
@@ -263,7 +264,7 @@ def _insert_loops(ops: list[Op], found: list[tuple[WhileLoop, BranchingLoop]], r
         for op in some:
             if _is_mark_of_trace(op):  # another trace begins, which may read the same ops
                 parts.clear()
-            if op not in answered:
+            if op not in answered and op not in unread:
                 if any([v.op in parts or v.op in copies for v in op.references()]):
                     copies[op] = op.copy(renewed)
                 made.append(copies.get(op, op))

@@ -437,7 +437,7 @@ class Heads:
         if not is_long or loop.iterations > max(MOST_EARLY, left if iterator else 0):
             return
         key, names = self.liftable[loop]
-        asked = self._may_branch(loop), {**names}
+        asked = self.may_branch(loop), {**names}
         if asked == loop.asked:
             return
         loop.asked = asked
@@ -469,14 +469,14 @@ class Heads:
         for loop, (key, names) in self.liftable.items():
             if key in learned.unlifted:
                 continue
-            if (of_any_type or loop.keeps_types) and self._may_branch(loop):
+            if (of_any_type or loop.keeps_types) and self.may_branch(loop):
                 found.setdefault(key, {}).update(names)
         if not (found or self.lifts):
             return found
         guesses = learned.allowed({key: names for key, names in self.guesses.items() if names})
         return with_lifts(guesses, found)
 
-    def _may_branch(self, loop: LoopRun) -> bool:
+    def may_branch(self, loop: LoopRun) -> bool:
         """Whether iterations of a loop contain guards, or record different numbers of calls, or make tables."""
         loop.has_test = loop.has_test or _has_test(self.reads.recording.entries[loop.searched : loop.end])
         loop.searched = loop.end

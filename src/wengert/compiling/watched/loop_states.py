@@ -144,12 +144,15 @@ class StateWalk:
             if is_new and not count:  # no iteration reads what came before the first
                 last = self.heads.lifted_items(loop, (0, frame.f_code.co_name, name))
                 more = len(last)
-            begin = len(self.slots)
-            form = (GrownList, more, *map(self.form, last)) if is_alone else self.form(value)
-            if is_alone:
-                unread += range(begin, len(self.slots) if not read else begin)
-                newest += range(max(begin, len(self.slots) - more), len(self.slots))
-            forms[0, frame.f_code.co_name, name] = form
+            variable, begin = (0, frame.f_code.co_name, name), len(self.slots)
+            if not is_alone:
+                forms[variable] = self.form(value)
+                continue
+            old = [*map(self.form, last[: max(0, len(last) - more)])]
+            first = len(self.slots)
+            forms[variable] = GrownList, more, *old, *map(self.form, last[len(old) :])
+            unread += range(begin, len(self.slots) if not read else begin)
+            newest += range(first, len(self.slots))
         positions = frozenset(newest) if lists else None
         kinds = frozenset(fixed), positions, frozenset(self.given), frozenset(past), frozenset(unread)
         return LoopState(forms, tuple(self.slots), *kinds)

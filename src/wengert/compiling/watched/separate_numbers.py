@@ -10,6 +10,7 @@ import operator
 import types
 from typing import Any
 
+from wengert.compiling.watched.loop_states import grown_lists
 from wengert.compiling.watched.marks import LoopRun
 from wengert.compiling.watched.symbolic_ints import SymbolicInt, record_integer_call
 from wengert.recording.primitives import ruled
@@ -24,14 +25,17 @@ def separate(heads: Any, frame: types.FrameType, head: LoopHead, loop: LoopRun, 
     """Record a step for each number that a variable shares with another one, or with the counter of the loop.
 
     These are variables that the loop sets; return the slots of the steps. At the first head, record one for each float,
-    which other runs may change. A trace without lifts has no such steps: it could not end where code compares floats by
-    `is`.
+    which other runs may change; if iterations may branch, one for each number that they append to a list. A trace
+    without lifts has no such steps: it could not end where code compares floats by `is`.
     """
     if not heads.lifts or heads.compares_identity:
         return set()
     recording, retyped, made = heads.reads.recording, heads.retyped, set[int | None]()
     held = dict(frame.f_locals)
     slots = {name: slot_of(recording, held[name]) for name in head.live & held.keys()}
+    for name in grown_lists(head, loop).keys() & loop.lengths.keys() if heads.may_branch(loop) else ():
+        if type(held.get(name)) is list:
+            _separate_items(heads, held[name], loop.lengths[name])
     seen = loop.counters.union([slot for name, slot in slots.items() if name not in head.set])
     for name in sorted(head.set & slots.keys() - {*frame.f_code.co_cellvars}):
         slot, value, step = slots[name], held[name], None
@@ -47,3 +51,13 @@ def separate(heads: Any, frame: types.FrameType, head: LoopHead, loop: LoopRun, 
             set_local(frame, name, step)
             heads.separates = True
     return made
+
+
+def _separate_items(heads: Any, items: Any, first: int) -> None:
+    """Record a step for each number in a list from the `first` on, since iterations may append older ones."""
+    for k in range(first, len(items)):
+        if type(items[k]) is list:
+            _separate_items(heads, items[k], 0)
+        elif type(items[k]) in FLOATS and slot_of(heads.reads.recording, items[k]) is not None:
+            items[k] = record_call(ruled(operator.mul), (items[k], 1.0), {})
+            heads.separates = True
