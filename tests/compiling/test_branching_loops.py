@@ -169,9 +169,17 @@ def read_paths(x):
     return np.sum(np.array(path) ** 2)
 
 
+def type_asked_later(x):
+    out, c = np.zeros(12), 0.0
+    for n in range(12):
+        c = 0.9 * c + x[n] if x[n] > c else 0.5 * c
+        out[n] = c * x[n]
+    return np.sum(out**2, dtype=np.result_type(x, out))
+
+
 PROGRAMS = [
     garch, nested_branches, over_items, over_rows, upwind, pairs, listed, ends_early, newton_in_each, bisection, chosen,
-    kept_paths, read_paths,
+    kept_paths, read_paths, type_asked_later,
 ]  # fmt: skip
 
 
@@ -205,7 +213,7 @@ def test_a_loop_with_branches_has_the_gradient_of_its_path(f, is_native):
             assert gradient[int(x[0] * 1e6) % 12] == pytest.approx(expected, rel=1e-5, abs=1e-6)
 
 
-@pytest.mark.parametrize("f", [garch, over_rows, upwind, pairs, listed, newton_in_each, bisection, chosen, kept_paths])
+@pytest.mark.parametrize("f", [garch, *PROGRAMS[3:7], *PROGRAMS[8:12], type_asked_later])
 def test_one_trace_or_two_serve_all_data(f):
     compiled = wg.compile(wg.grad(f), strict=True, native=False)
     for _ in range(12):

@@ -113,6 +113,7 @@ M = X.reshape(3, 4)
         (lambda x: (np.mean([x[0], x[1]]), np.sum([x, x[::-1]], axis=0), np.sum(x[0]), np.max([x[2], 0.1])), (X,)),
         (lambda x: np.where((x > 0) & ~(x > 1) | (x < -0.5) ^ np.isfinite(x), x, 2.0), (X,)),
         (lambda m: (m.T.reshape(2, 6, order="C") * 2.0, np.ravel(m, "C") + 1.0), (M,)),
+        (lambda m: (np.array(m.T, order="C") @ m, np.asarray(m.T, None, "F") * m.T, np.array(m, order="F")), (M,)),
         (lambda x: (x**0, x**1 * 3.0, x[1] ** 0), (X,)),
         (lambda x: x[:0] * 2.0, (X,)),
         (lambda x: np.sum(x[:0]) + x[3], (X,)),

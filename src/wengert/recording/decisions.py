@@ -29,6 +29,7 @@ from wengert.recording.slots import slot_of
 from wengert.values.functional import getfield, raises
 from wengert.values.named_tuples import NamedTuple
 from wengert.values.names import home_of, is_of_library
+from wengert.values.sites import Site
 from wengert.values.specs import is_inexact
 
 
@@ -42,9 +43,9 @@ class Origin(NamedTuple):
     slots: tuple[Any, ...]
 
 
-def guard(recording: Recording, fn: Callable[..., Any], value: Any, slot: int) -> None:
-    """Record a guard: when the tape is played, `fn(value)` must return the same as now."""
-    recording.append((Primitive(fn, None, "guard"), fn(value), (slot,), (value,), None, users_site()))
+def guard(recording: Recording, fn: Callable[..., Any], value: Any, slot: int, site: Site | None = None) -> None:
+    """Record a guard, by default at the running line: `fn(value)` must return the same when the tape is played."""
+    recording.append((Primitive(fn, None, "guard"), fn(value), (slot,), (value,), None, site or users_site()))
 
 
 def decided(
@@ -161,7 +162,7 @@ def kinds_stay(recording: Recording) -> None:
             _power_is_real(recording, slot, entry, seen)
         elif several[id(fn)] and isinstance(entry[1], (np.ndarray, Number)):
             for asked in _kind_of(entry[1]):
-                guard(recording, asked, entry[1], slot)
+                guard(recording, asked, entry[1], slot, entry[5])
 
 
 def _kind_of(value: Any) -> tuple[Any, ...]:
@@ -186,7 +187,7 @@ def _power_is_real(recording: Recording, slot: int, entry: Any, seen: set[Any]) 
     is_whole = ins[1] is None and exponent == exponent // 1
     if not (is_whole or which in seen):
         seen.add(which)
-        guard(recording, type, entry[1], slot)
+        guard(recording, type, entry[1], slot, entry[5])
 
 
 def attempt(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

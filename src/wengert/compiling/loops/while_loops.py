@@ -145,12 +145,13 @@ def _continues(op: Call, known: dict[Any, Any]) -> bool:
 
 
 def with_early_guards(ops: list[Op]) -> list[Op]:
-    """Move the guards that a trace adds at its end to where the values they read are computed."""
+    """Move the guards that a trace adds at its end to where the values they read are computed, whose line they have."""
     place: dict[Any, int] = {op: k for k, op in enumerate(ops)}
 
     def when(op: Op) -> int:
-        reads = [place[v.op] for v in op.references()] if isinstance(op, Call) and op.guard else []
-        return max(reads) if reads and op.fn in _CALLED_AT_END else place[op]  # type: ignore[attr-defined]
+        if not (isinstance(op, Call) and op.guard and op.fn in _CALLED_AT_END):
+            return place[op]
+        return max([place[v.op] for v in op.references() if v.op.site == op.site], default=place[op])  # type: ignore[union-attr]
 
     return sorted(ops, key=when)
 

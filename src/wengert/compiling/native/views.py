@@ -306,9 +306,20 @@ def _fill_part(body: Any, whole: View, key: Any, x: Any) -> None:
 
 
 def emit_array(
-    body: Any, op: Call, parts: Any, dtype: Any = None, *, ndmin: int = 0, copy: Any = True, subok: bool = False
+    body: Any,
+    op: Call,
+    parts: Any,
+    dtype: Any = None,
+    order: Any = None,
+    *,
+    ndmin: int = 0,
+    copy: Any = True,
+    subok: bool = False,
 ) -> Any:
-    """Emit np.array, which copies an array, also where it need not, and may prepend axes of one element."""
+    """Emit np.array, which copies an array, also where it need not, and may prepend axes of one element.
+
+    Values of native code have no memory order.
+    """
     parts = parts.whole if isinstance(parts, RowList) else parts
     if is_native_array(parts) and op.val.dtype == np.float64:
         copied = body.level.let("{0}", [body.as_float(parts)], parts.shape)

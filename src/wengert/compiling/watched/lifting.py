@@ -131,6 +131,19 @@ def keeps_types(places: Mapping[Place, type], forms: Mapping[VariableName, Any])
     return True
 
 
+def _appended_parts(items: tuple[Any, ...]) -> dict[tuple[int, ...], type] | None:
+    """Return the paths of floats in the forms of a list's last items, and of lists of floats; None for other items."""
+    found: dict[tuple[int, ...], type] = {}
+    for k, item in enumerate(items, -len(items)):
+        is_list = item[0] is list or item[0] is tuple
+        found[k,] = item[0]
+        floats = {(k, n): part for n, part in enumerate(item[1:], 1)} if is_list else {(k,): item}
+        if not all([part[0] in FLOATS and isinstance(part[1], ValueSpec) for part in floats.values()]):
+            return None
+        found |= {path: part[0] for path, part in floats.items()}
+    return found
+
+
 def _differing_parts(a: Any, b: Any) -> dict[tuple[int, ...], type] | None:
     """Return the paths of the constants in which two forms differ, with types; None if they differ otherwise."""
     if a == b:
@@ -139,8 +152,7 @@ def _differing_parts(a: Any, b: Any) -> dict[tuple[int, ...], type] | None:
     if kind is not None:
         return {(): kind}
     if a == (GrownList, 0) and b[:1] == (GrownList,):  # the first iteration has appended to an empty list
-        is_known = b[1] == len(b[2:]) and all([part[0] in FLOATS and isinstance(part[1], ValueSpec) for part in b[2:]])
-        return {(k,): part[0] for k, part in enumerate(b[2:], -b[1])} if is_known else None
+        return _appended_parts(b[2:]) if b[1] == len(b[2:]) else None
     is_alike = type(a) is type(b) is tuple and len(a) == len(b) and a[:1] == b[:1] and isinstance(a[0], type)
     if not is_alike:
         return None

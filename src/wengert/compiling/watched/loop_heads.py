@@ -405,12 +405,20 @@ class Heads:
             refuse_counter("it asks about the memory of an array of a list")
 
     def lifted_items(self, loop: LoopRun, variable: VariableName) -> list[Any]:
-        """Return a lifted zero for each item that an iteration appends: the first iteration has no last items."""
-        places = sorted([place for place in self.lifts.get(loop.key, ()) if place.variable == variable])
-        for place in places:
+        """Return items of lifted zeros, such as an iteration appends: the first iteration has no last items."""
+        kinds, items = self.lifts.get(loop.key, {}), dict[int, Any]()
+        for place in sorted([place for place in kinds if place.variable == variable]):
+            k, kind = place.path[0], kinds[place]
+            if kind in (list, tuple):
+                items[k] = []
+                continue
             if place not in self.constants:
-                self.constants[place] = lift_constant(self.reads.recording, self.lifts[loop.key][place](0.0))
-        return [self.constants[place] for place in places]
+                self.constants[place] = lift_constant(self.reads.recording, kind(0.0))
+            if place.path == (k,):
+                items[k] = self.constants[place]
+            elif k in items:
+                items[k].append(self.constants[place])
+        return [tuple(x) if kinds[Place(variable, (k,))] is tuple else x for k, x in items.items()]
 
     def after_call(self, frame: types.FrameType) -> tuple[bool, frozenset[str]]:
         """Return what `straight.after_calls` found about the call that a frame is in.
