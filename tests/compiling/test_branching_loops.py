@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import math
 import sys
 from pathlib import Path
@@ -169,6 +170,26 @@ def read_paths(x):
     return np.sum(np.array(path) ** 2)
 
 
+class Late:
+    def __init__(self, v):
+        self.v, self.memory = v, collections.deque([v] * 3, maxlen=3)
+
+    def step(self, force):
+        self.memory.append(self.v)
+        pull = force - self.memory[0]
+        self.v = self.v + (0.1 * pull if pull > 0.0 else 0.2 * pull)
+
+
+def delayed(x):
+    line, s, total, late = collections.deque([0.0, 0.0]), 0.1, 0.0, Late(x[1])
+    for v in x:
+        s = 0.9 * s + 0.1 * line.popleft() if s > 0.2 else s + v * v
+        line.append(s)
+        late.step(v + s)
+        total = total + late.v * v
+    return total + sum(line)
+
+
 def type_asked_later(x):
     out, c = np.zeros(12), 0.0
     for n in range(12):
@@ -179,7 +200,7 @@ def type_asked_later(x):
 
 PROGRAMS = [
     garch, nested_branches, over_items, over_rows, upwind, pairs, listed, ends_early, newton_in_each, bisection, chosen,
-    kept_paths, read_paths, type_asked_later,
+    kept_paths, read_paths, delayed, type_asked_later,
 ]  # fmt: skip
 
 
@@ -213,7 +234,7 @@ def test_a_loop_with_branches_has_the_gradient_of_its_path(f, is_native):
             assert gradient[int(x[0] * 1e6) % 12] == pytest.approx(expected, rel=1e-5, abs=1e-6)
 
 
-@pytest.mark.parametrize("f", [garch, *PROGRAMS[3:7], *PROGRAMS[8:12], type_asked_later])
+@pytest.mark.parametrize("f", [garch, *PROGRAMS[3:7], *PROGRAMS[8:12], delayed, type_asked_later])
 def test_one_trace_or_two_serve_all_data(f):
     compiled = wg.compile(wg.grad(f), strict=True, native=False)
     for _ in range(12):

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from wengert.compiling.entries import FAILED, STALE, CodeSettings, CompiledTrace, Miss, NoFreeLoopError
+from wengert.compiling.entries import FAILED, STALE, CodeSettings, CompiledTrace, Miss
 from wengert.compiling.joining import agree_on_sample, begin_history, joined, likeliest, replaces, reproducing
-from wengert.compiling.loops.lowering import find_reverse, warn_of_bug
+from wengert.compiling.loops.lowering import NoFreeLoopError, find_reverse, warn_of_bug
 from wengert.compiling.loops.while_loops import is_head
 from wengert.compiling.native.tiering import load_compiler, require_compiler
 from wengert.compiling.selections.whole_tapes import lines_with_lengths

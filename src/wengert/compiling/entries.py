@@ -15,13 +15,13 @@ import numpy as np
 from wengert.compiling.loops.earlier_traces import EarlierTrace
 from wengert.compiling.loops.lowering import find_reverse
 from wengert.compiling.optimising import optimised_by
-from wengert.compiling.pipeline import LOWERING, OPTIMISING, Context, Pass
+from wengert.compiling.pipeline import LOWERING, OPTIMISING, Context
 from wengert.compiling.selections.whole_tapes import lengths_by_line
 from wengert.compiling.watched.guards import with_labels
 from wengert.compiling.watched.marks import Earlier, loops_ended_by_guards
 from wengert.compiling.watched.tracing import WatchedTrace
 from wengert.compiling.watched.watchable import has_readable_state, readable_state
-from wengert.errors import StaleTapeError, WengertError
+from wengert.errors import StaleTapeError
 from wengert.recording.decisions import what_raises
 from wengert.values.codes import code_of
 from wengert.values.cotangents import has_nan
@@ -42,10 +42,6 @@ MISS = Miss("a guard fails")
 STALE = Miss("a guard inside the code fails")
 FAILED = Miss("the code raises an exception")
 _entry_numbers = itertools.count(1)
-
-
-class NoFreeLoopError(WengertError):
-    """A trace with symbolic counters frees no loop from its number of iterations, so its code is not needed."""
 
 
 class CodeSettings(NamedTuple):
@@ -91,9 +87,9 @@ class CompiledTrace:
             inputs: list[Any] = [v.op for v in traced.tape.inputs]
             self.selection_sample = [op.val for op in inputs if not op.callee]
         context = Context(settings.exact, loops and not (reads.draws or reads.asks_time_again))
-        check = [Pass("lifted loops", lambda tape, _: _checked(reads.heads.frees_loops, tape))] * frees_loops
-        check += [Pass("joined paths", lambda tape, _: _checked(bool(mark and mark.joined), tape))] * bool(mark)
-        self.tape = optimised_by([*LOWERING, *check, *OPTIMISING], traced.tape, context)
+        if frees_loops or mark is not None:
+            context.is_wanted = lambda: reads.heads.frees_loops if mark is None else mark.joined
+        self.tape = optimised_by([*LOWERING, *OPTIMISING], traced.tape, context)
         self.loops = {site: head.description for site, head in heads.items()}
         self.parameters, self.inputs, self.labels = parameters, [*reads.inputs], reads.labels
         self.native = settings.native
@@ -234,13 +230,6 @@ class CompiledTrace:
         except StaleTapeError as error:
             return str(error).splitlines()[0]
         return "none; it passes now"
-
-
-def _checked(is_freed: bool, tape: Any) -> Any:
-    """Return a tape that frees a loop or joins earlier traces. Errors: NoFreeLoopError."""
-    if not is_freed:
-        raise NoFreeLoopError("no loop is free, or the trace joins no earlier one")
-    return tape
 
 
 def _comparable(pin: Any) -> Any:

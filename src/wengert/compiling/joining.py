@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.entries import CodeSettings, CompiledTrace, NoFreeLoopError
+from wengert.compiling.entries import CodeSettings, CompiledTrace
 from wengert.compiling.loops.earlier_traces import (
     MOST_EARLIER,
     Joint,
@@ -20,6 +20,7 @@ from wengert.compiling.loops.earlier_traces import (
     with_earlier,
     with_earlier_paths,
 )
+from wengert.compiling.loops.lowering import NoFreeLoopError
 from wengert.compiling.loops.while_loops import may_have_free_loops
 from wengert.errors import StaleTapeError
 from wengert.values.cotangents import has_nan

@@ -18,7 +18,7 @@ from wengert.compiling.blocking import NATIVE_LIMITS, NUMPY_LIMITS, PARALLEL_LIM
 from wengert.compiling.graphs.from_tape import asks_for_memory
 from wengert.compiling.guard_check import GuardCount
 from wengert.compiling.loops.hoisting import hoist
-from wengert.compiling.loops.lowering import lower_derivatives, make_loops_free
+from wengert.compiling.loops.lowering import lower_derivatives, make_loops_free, wanted
 from wengert.compiling.loops.rolling import rolled
 from wengert.compiling.loops.while_loops import fold_counters
 from wengert.compiling.memory_layout import answer_layout
@@ -52,13 +52,14 @@ class Context:
     """The settings of a run of passes, and what these report.
 
     With `exact` no pass may round otherwise; with `loops` loops are differentiated as such, and may become free; with
-    `parallel` blocks of rows run on several threads. A pass adds the guards that it answers to `answered`. `log` has an
-    entry for each pass that changed the tape.
+    `parallel` blocks of rows run on several threads. `is_wanted` says, once loops are free, whether the code is needed.
+    A pass adds the guards that it answers to `answered`. `log` has an entry for each pass that changed the tape.
     """
 
     exact: bool
     loops: bool = True
     parallel: bool = False
+    is_wanted: Callable[[], bool] = lambda: True
     answered: Counter[Any] = field(default_factory=Counter)
     log: list[LogEntry] = field(default_factory=list)
 
@@ -111,8 +112,9 @@ LOWERING = [
     Pass("memory layout", lambda tape, to: answer_layout(tape, to.answered)),
     Pass("windows", lambda tape, _: without_windows(tape)),
     Pass("keys", lambda tape, _: with_plain_keys(tape)),
-    Pass("lower derivatives", lambda tape, to: lower_derivatives(tape, to.loops), counts_guards=True),
+    Pass("lower derivatives", lambda tape, to: lower_derivatives(tape, to.loops, to.is_wanted), counts_guards=True),
     Pass("free loops and marks", lambda tape, to: make_loops_free(tape, to.loops), counts_guards=True),
+    Pass("wanted loops", lambda tape, to: wanted(tape, to.is_wanted)),
     Pass("counters", lambda tape, _: fold_counters(tape)),
 ]
 """The passes for a traced tape: it takes derivatives, and has a mark at each iteration."""

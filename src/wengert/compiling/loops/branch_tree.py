@@ -217,14 +217,17 @@ def _read_links(loop: WhileLoop, listed: Collection[int]) -> set[Link]:
     todo = [link for fork in forks for step in fork.steps for link in links_in((step.args, step.kwargs))]
     todo += [link for end in ends if end.exits for link in end.outputs]
     todo += map(LoopVariable, listed)
+    sources: dict[Any, list[Link]] = {}
+    for end in [end for end in ends if not end.exits]:
+        given = end.outputs if type(end) is BranchEnd else {LoopVariable(j): x for j, x in enumerate(end.outputs)}
+        for link, source in given.items():
+            sources.setdefault(link, []).append(source)
     read: set[Link] = set()
     while todo:
         link = todo.pop()
         if link not in read:
             read.add(link)
-            todo += [end.outputs[link] for end in ends if type(end) is BranchEnd and link in end.outputs]
-            if type(link) is LoopVariable:
-                todo += [end.outputs[link.number] for end in ends if type(end) is PathEnd and not end.exits]
+            todo += sources.get(link, ())
     return read
 
 

@@ -25,7 +25,7 @@ from wengert.compiling.loops.while_loops import (
     without_heads,
 )
 from wengert.compiling.tape_rewriter import TapeRewriter, inputs_first, tape_with_ops
-from wengert.errors import RuleError, StaleTapeError
+from wengert.errors import RuleError, StaleTapeError, WengertError
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, mkcall, value_of
 from wengert.tape.tape import Tape
@@ -35,13 +35,27 @@ from wengert.values.specs import FLOATS, is_inexact
 from wengert.values.views import copy_as_laid_out
 
 
-def lower_derivatives(tape: Any, loops: bool = True) -> Any:
-    """Replace each Reverse on a tape by its derivative: with `loops` that of loops as such, else of each iteration."""
+class NoFreeLoopError(WengertError):
+    """A trace with symbolic counters frees no loop from its number of iterations, so its code is not needed."""
+
+
+def lower_derivatives(tape: Any, loops: bool = True, is_wanted: Callable[[], bool] = lambda: True) -> Any:
+    """Replace each Reverse on a tape by its derivative: with `loops` that of loops as such, else of each iteration.
+
+    Errors: NoFreeLoopError as early as possible, see `wanted`.
+    """
     early = inputs_first(with_early_guards([*tape]) if may_have_free_loops(tape) else tape)
     tape = tape if early == [*tape] else tape_with_ops(tape, early)
     with np.errstate(all="ignore"):  # the user was warned when the function ran
         while (back := find_reverse(tape)) is not None:
-            tape = _lower_reverse(tape, back, loops)
+            tape = _lower_reverse(tape, back, loops, is_wanted)
+    return tape
+
+
+def wanted(tape: Any, is_wanted: Callable[[], bool]) -> Any:
+    """Return a tape whose loops are free, and its paths joined. Errors: NoFreeLoopError if not as many as wanted."""
+    if not is_wanted():
+        raise NoFreeLoopError("no loop is free, or the trace joins no earlier one")
     return tape
 
 
@@ -83,9 +97,13 @@ def find_reverse(tape: Any) -> Any:
     return next(filter(is_reverse, tape), None)
 
 
-def _lower_reverse(tape: Any, back: Call, loops: bool) -> Tape:
+def _lower_reverse(tape: Any, back: Call, loops: bool, is_wanted: Callable[[], bool]) -> Tape:
     forward = _Forward(tape, back)
-    return _replace_reverse(tape, back, forward, _derivative_tape(forward, loops))
+    has_free = loops and may_have_free_loops(forward.tape)
+    free = _try(with_free_loops, forward.tape, forward.constants) if has_free else None
+    if not any([is_mark(op) for op in tape if op not in forward.ops]):  # no loops or paths are outside of it
+        wanted(tape, is_wanted)
+    return _replace_reverse(tape, back, forward, _derivative_tape(forward, free, loops))
 
 
 class _Forward:
@@ -169,10 +187,11 @@ def _forward_ops(ops: Sequence[Op], back: Call, inputs: Sequence[Op], has_free: 
     return dict.fromkeys([op for op in before if op in found])
 
 
-def _derivative_tape(forward: _Forward, loops: bool) -> Any:
-    """Return the tape from the inputs of a forward part and the seeds to its outputs, later values and cotangents."""
-    has_free = loops and may_have_free_loops(forward.tape)
-    free = _try(with_free_loops, forward.tape, forward.constants) if has_free else None
+def _derivative_tape(forward: _Forward, free: Any, loops: bool) -> Any:
+    """Return the tape from the inputs of a forward part and the seeds to its outputs, later values and cotangents.
+
+    `free` is the tape of the forward part with free loops; None if there are none.
+    """
     without_heads(forward.tape)
     for tape in [forward.tape] if free is None else [free, forward.tape]:
         _merge_equal(tape, forward.constants)

@@ -9,6 +9,7 @@ import functools
 import inspect
 import sys
 import types
+from collections import deque
 from collections.abc import Collection, Iterator
 from typing import Any
 
@@ -231,6 +232,8 @@ class StateWalk:
             raise IncomparableError("too many objects to compare")
         if t is list or t is set or t is frozenset:
             return self.floats(value) or map(self.form, value)
+        if t is deque:
+            return iter((value.maxlen, *map(self.form, value)))
         if t is dict:
             return map(self.form, [part for item in value.items() for part in item])
         if t is np.ndarray and value.size <= LARGEST_COMPARED and not value.dtype.hasobject:
