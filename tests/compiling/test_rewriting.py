@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+import scipy.fft
 
 import wengert as wg
 from wengert.compiling.graphs.graph import Graph
@@ -28,6 +29,9 @@ class Case(NamedTuple):
 V, M, N = (5,), (4, 3), (3, 3)
 CASES = {
     "one computation of equal calls": Case(lambda x: np.sin(x) * np.exp(np.sin(x)), (V,), ["np.sin", "np.exp", "mul"]),
+    "one transform of equal arrays": Case(
+        lambda x: np.abs(scipy.fft.dct(x)) * scipy.fft.dct(x), (V,), ["scipy.fft.dct", "np.absolute", "mul"]
+    ),
     "broadcast number": Case(lambda x: np.full(5, 2.0 * x[0]) * x, (V,), ["getitem", "mul", "mul"]),
     "broadcast rows": Case(lambda x, y: np.exp(np.broadcast_to(x, (4, 3))) + y, ((3,), M), ["np.exp", "add"]),
     "broadcast to its shape": Case(lambda x: np.diag(np.broadcast_to(np.exp(x), (5,))), (V,), ["np.exp", "np.diag"]),

@@ -107,7 +107,8 @@ def is_pure(fn: Any) -> bool:
     if isinstance(fn, types.BuiltinFunctionType) and module in _OF_MODULES:
         return True
     known = module == functional.__name__ or module.split(".")[0] in ("numpy", "scipy")
-    return isinstance(fn, _NUMPY_FUNCTIONS) and known and not module.startswith(_RANDOM)
+    is_of_fft = module.startswith("scipy.fft.") and type(fn).__module__ == "uarray"
+    return (isinstance(fn, _NUMPY_FUNCTIONS) or is_of_fft) and known and not module.startswith(_RANDOM)
 
 
 __all__ = ["fold_constants", "is_pure"]
