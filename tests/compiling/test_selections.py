@@ -229,10 +229,20 @@ def numbered_places(w, X, y):
     return t
 
 
+def from_the_end(w, X, y):
+    z, t = X @ w, 0.0
+    for i in range(3):
+        chosen = z[z > 0.1 * i]
+        t = t + chosen[-2] * chosen[-1] - np.sin(chosen[-2]) * np.mean(chosen)
+    rows, places = X[z > 0.0], np.flatnonzero(z > 0.0)
+    return t + (rows[-3] @ w) * z[places[-1]] * (places[-1] - places[-2])
+
+
 FUNCTIONS = [
     huber, mean_of_positive, pieces, indices, entropy, moments, mask_of_a_mask, rows, matrix, both_parts, elementwise,
     histogram, writes_in_a_loop, groups_in_a_loop, until_none_is_left, neighbours, chosen_again_and_again,
     one_less_each_time, bodies, pairs, until_it_settles, items, each_place, numbered_places,
+    from_the_end,
 ]  # fmt: skip
 
 

@@ -25,6 +25,8 @@ def read_item(code: SelectionCode, op: Call, x: Any, key: Any) -> Any:
     """`x[key]`."""
     if type(x) in (Selection, ChosenPlaces) and reads_item(op):
         return _one_item(code, op, x, key)
+    if type(x) in (Selection, ChosenPlaces) and type(key) in (int, np.int64) and key < 0:
+        return _item_from_end(code, op, x, int(key))
     x = code.as_selection(op, x)
     if type(x) is Selection:
         return _item_of_selection(code, op, x, key)
@@ -98,6 +100,20 @@ def _one_item(code: SelectionCode, op: Call, x: Any, key: Variable) -> Any:
     size = x.mask.shape[0]
     code.new.push(Call(operator.lt, [place, size], val=value_of(place) < size, site=op.site, guard=True))
     return place
+
+
+def _item_from_end(code: SelectionCode, op: Call, x: Any, key: int) -> Any:
+    """The chosen item at a constant negative index; fewer items need another trace.
+
+    Items at other constant indices may be those of an iteration in C, which learns the number of items without a call.
+    """
+    if len(x.mask.shape) != 1:
+        return None
+    so_far = code.push_call(op, np.cumsum, code.push_call(op, np.where, x.mask.array, 1.0, 0.0))
+    count = code.count(op, x.mask)
+    code.new.push(Call(operator.ge, [count, float(-key)], val=True, site=op.site, guard=True))
+    place = code.push_call(op, np.searchsorted, so_far, code.push_call(op, operator.add, count, key + 1.0))
+    return place if type(x) is ChosenPlaces else code.push_call(op, operator.getitem, x.whole, place)
 
 
 def _is_plain_index(part: Any) -> bool:
