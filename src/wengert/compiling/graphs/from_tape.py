@@ -82,11 +82,11 @@ class DecidingOps(set[Any]):
 def deciding_in_loop(loop: Loop, wanted: Iterable[int]) -> DecidingOps:
     """Return the ops of a loop's body that decide there, in a later iteration or by the results `wanted`."""
     ops = [op for op in loop.body if op is not loop.body.result.op]
-    first, results = len(loop.steps), loop.results
+    inputs, results = loop.inputs[len(loop.steps) :], loop.results
     known = set(wanted) | ({0} if loop.ending == "flag" else set())
     while True:
         found = DecidingOps(ops, [v.op for v in references([results[k] for k in known])])
-        carried = {k for k in range(loop.carried) if loop.inputs[first + k].op in found}
+        carried = {k for k in range(loop.carried) if inputs[k].op in found}
         if carried <= known:
             return found
         known |= carried
