@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import math
+import operator
 import sys
 from pathlib import Path
 
@@ -240,6 +241,24 @@ def test_one_trace_or_two_serve_all_data(f):
     for _ in range(12):
         compiled(R.normal(size=12))
     assert len([line for line in compiled.explain().splitlines() if line.startswith("called with")]) <= 2
+
+
+def test_lists_from_outside_that_a_loop_keeps_are_left_as_they_are():
+    def f(x, rows):
+        kept, s = [], 0.1
+        for v in x:
+            s = 0.5 * s + v if v > 0.0 else s
+            kept.append(rows[0])
+            kept.append([s, v])
+        return np.sum(np.array(kept) ** 2)
+
+    compiled = wg.compile(wg.grad(f), strict=True, native=False)
+    rows = [[1.5, 2.5]]
+    before = [*rows[0]]
+    for _ in range(3):
+        x = R.normal(size=6)
+        np.testing.assert_allclose(compiled(x, rows), ngradient(lambda y: f(y, rows), x)[0], rtol=1e-6)
+        assert all(map(operator.is_, rows[0], before))
 
 
 @pytest.mark.parametrize("f", [garch, kept_paths])

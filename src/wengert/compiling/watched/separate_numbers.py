@@ -34,8 +34,7 @@ def separate(heads: Any, frame: types.FrameType, head: LoopHead, loop: LoopRun, 
     held = dict(frame.f_locals)
     slots = {name: slot_of(recording, held[name]) for name in head.live & held.keys()}
     for name in grown_lists(head, loop).keys() & loop.lengths.keys() if heads.may_branch(loop) else ():
-        if type(held.get(name)) is list:
-            _separate_items(heads, held[name], loop.lengths[name])
+        _separate_items(heads, held.get(name), loop.lengths[name])
     seen = loop.counters.union([slot for name, slot in slots.items() if name not in head.set])
     for name in sorted(head.set & slots.keys() - {*frame.f_code.co_cellvars}):
         slot, value, step = slots[name], held[name], None
@@ -54,10 +53,14 @@ def separate(heads: Any, frame: types.FrameType, head: LoopHead, loop: LoopRun, 
 
 
 def _separate_items(heads: Any, items: Any, first: int) -> None:
-    """Record a step for each number in a list from the `first` on, since iterations may append older ones."""
-    for k in range(first, len(items)):
-        if type(items[k]) is list:
-            _separate_items(heads, items[k], 0)
-        elif type(items[k]) in FLOATS and slot_of(heads.reads.recording, items[k]) is not None:
+    """Record a step for each number in a list from the `first` on, since iterations may append older ones.
+
+    Lists from outside stay as they are.
+    """
+    is_own = type(items) is list and id(items) not in heads.reads.known_objects
+    for k in range(first, len(items)) if is_own else ():
+        if type(items[k]) in FLOATS and slot_of(heads.reads.recording, items[k]) is not None:
             items[k] = record_call(ruled(operator.mul), (items[k], 1.0), {})
             heads.separates = True
+        else:
+            _separate_items(heads, items[k], 0)
