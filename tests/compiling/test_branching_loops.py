@@ -235,7 +235,7 @@ def test_a_loop_with_branches_has_the_gradient_of_its_path(f, is_native):
             assert gradient[int(x[0] * 1e6) % 12] == pytest.approx(expected, rel=1e-5, abs=1e-6)
 
 
-@pytest.mark.parametrize("f", [garch, *PROGRAMS[3:7], *PROGRAMS[8:12], delayed, type_asked_later])
+@pytest.mark.parametrize("f", [garch, *PROGRAMS[3:7], *PROGRAMS[8:12], type_asked_later])
 def test_one_trace_or_two_serve_all_data(f):
     compiled = wg.compile(wg.grad(f), strict=True, native=False)
     for _ in range(12):
