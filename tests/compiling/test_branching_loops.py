@@ -184,11 +184,22 @@ class Late:
 def delayed(x):
     line, s, total, late = collections.deque([0.0, 0.0]), 0.1, 0.0, Late(x[1])
     for v in x:
-        s = 0.9 * s + 0.1 * line.popleft() if s > 0.2 else s + v * v
+        old = line.popleft()
+        s = 0.9 * s + 0.1 * old if s > 0.2 else s + v * v
         line.append(s)
         late.step(v + s)
         total = total + late.v * v
     return total + sum(line)
+
+
+def windowed(x):
+    line, v, total = collections.deque([np.zeros(2), np.zeros(2)]), np.zeros(2), 0.0
+    for r in x:
+        v = 0.9 * v + 0.1 * line.popleft() + r
+        line.append(np.where(v > 0.5, v, 0.0))
+        v = v - 0.5 if v[0] > 0.5 else v
+        total = total + np.sum(line[-1] * v)
+    return total
 
 
 def type_asked_later(x):
@@ -201,7 +212,7 @@ def type_asked_later(x):
 
 PROGRAMS = [
     garch, nested_branches, over_items, over_rows, upwind, pairs, listed, ends_early, newton_in_each, bisection, chosen,
-    kept_paths, read_paths, delayed, type_asked_later,
+    kept_paths, read_paths, delayed, windowed, type_asked_later,
 ]  # fmt: skip
 
 
@@ -235,7 +246,7 @@ def test_a_loop_with_branches_has_the_gradient_of_its_path(f, is_native):
             assert gradient[int(x[0] * 1e6) % 12] == pytest.approx(expected, rel=1e-5, abs=1e-6)
 
 
-@pytest.mark.parametrize("f", [garch, *PROGRAMS[3:7], *PROGRAMS[8:12], type_asked_later])
+@pytest.mark.parametrize("f", [garch, *PROGRAMS[3:7], *PROGRAMS[8:12], windowed, type_asked_later])
 def test_one_trace_or_two_serve_all_data(f):
     compiled = wg.compile(wg.grad(f), strict=True, native=False)
     for _ in range(12):

@@ -7,6 +7,7 @@ has, for each of these, the index of the part in the form of the state, see `loo
 from __future__ import annotations
 
 import types
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -172,6 +173,8 @@ def _may_set_part(t: type, k: int) -> bool:
         return k % 2 == 0
     if t is types.FunctionType:
         return k >= _FIRST_CELL
+    if t is deque:
+        return k > 1
     return t in (list, tuple, GrownList, types.CellType) or _has_settable_attributes(t)
 
 
@@ -263,6 +266,8 @@ def _part_set(holder: Any, path: tuple[int, ...], value: Any) -> Any:
         return (*holder[: k - 1], part, *holder[k:])
     if type(holder) is list:
         holder[k - (k > 0)] = part
+    elif type(holder) is deque:
+        holder[k - 2] = part
     elif type(holder) is types.CellType:
         holder.cell_contents = part
     elif type(holder) is dict:
@@ -278,6 +283,8 @@ def _parts(value: Any) -> dict[int, Any]:
         return dict(enumerate(value, 1))
     if type(value) is list:
         return dict([*enumerate(value, 1), *enumerate(value, -len(value))])
+    if type(value) is deque:
+        return dict(enumerate(value, 2))
     if type(value) is dict:
         return {2 * k: part for k, part in enumerate(value.values(), 1)}
     if type(value) is types.FunctionType:
