@@ -53,7 +53,7 @@ def lower_derivatives(tape: Any, loops: bool = True, is_wanted: Callable[[], boo
 
 
 def wanted(tape: Any, is_wanted: Callable[[], bool]) -> Any:
-    """Return a tape whose loops are free, and its paths joined. Errors: NoFreeLoopError if not as many as wanted."""
+    """Return the tape. Errors: NoFreeLoopError if nothing needs its code: no loop is free, or no path is joined."""
     if not is_wanted():
         raise NoFreeLoopError("no loop is free, or the trace joins no earlier one")
     return tape

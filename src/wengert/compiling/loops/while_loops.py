@@ -145,7 +145,7 @@ def _continues(op: Call, known: dict[Any, Any]) -> bool:
 
 
 def with_early_guards(ops: list[Op]) -> list[Op]:
-    """Move the guards that a trace adds at its end to where the values they read are computed, whose line they have."""
+    """Move each guard that a trace adds at its end, with the line of a value, to where that value is computed."""
     place: dict[Any, int] = {op: k for k, op in enumerate(ops)}
 
     def when(op: Op) -> int:

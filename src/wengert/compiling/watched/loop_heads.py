@@ -404,22 +404,6 @@ class Heads:
         if type(thing) is np.ndarray and any([owner_of(thing) is owner_of(table) for table, *_ in self.tables]):
             refuse_counter("it asks about the memory of an array of a list")
 
-    def lifted_items(self, loop: LoopRun, variable: VariableName) -> list[Any]:
-        """Return items of lifted zeros, such as an iteration appends: the first iteration has no last items."""
-        kinds, items = self.lifts.get(loop.key, {}), dict[int, Any]()
-        for place in sorted([place for place in kinds if place.variable == variable]):
-            k, kind = place.path[0], kinds[place]
-            if kind in (list, tuple):
-                items[k] = []
-                continue
-            if place not in self.constants:
-                self.constants[place] = lift_constant(self.reads.recording, kind(0.0))
-            if place.path == (k,):
-                items[k] = self.constants[place]
-            elif k in items:
-                items[k].append(self.constants[place])
-        return [tuple(x) if kinds[Place(variable, (k,))] is tuple else x for k, x in items.items()]
-
     def after_call(self, frame: types.FrameType) -> tuple[bool, frozenset[str]]:
         """Return what `straight.after_calls` found about the call that a frame is in.
 

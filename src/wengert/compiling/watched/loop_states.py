@@ -19,6 +19,7 @@ from wengert.compiling.constants import constant_key
 from wengert.compiling.loops.periodicity import static_spec
 from wengert.compiling.watched.lifting import GrownList, Place, VariableName, form_at, is_choice, is_past, with_part
 from wengert.compiling.watched.marks import LoopRun, LoopState
+from wengert.compiling.watched.symbolic_ints import lift_constant
 from wengert.compiling.watched.symbolic_iterators import SYMBOLIC_ITERATORS
 from wengert.compiling.watched.trusted import belongs_to_user, is_root_of_trace
 from wengert.compiling.watched.watchable import (
@@ -100,7 +101,7 @@ class StateWalk:
         past: list[int] = []
         grown, lists = grown_lists(head, loop), dict[str, list[Any]]()
         if head.fills:
-            grown[COMPREHENSION], lists[COMPREHENSION] = 0, self.heads.filled[id(frame), head.number]
+            lists[COMPREHENSION] = self.heads.filled[id(frame), head.number]
         forms[0, "", "something outside of the function"] = f"{self.heads.reads.effects.count}"
         for depth, f in enumerate(frames_of(frame)):
             forms[depth, f.f_code.co_name, "the position in the code"] = self.heads.id_of(f.f_code), f.f_lasti
@@ -131,21 +132,38 @@ class StateWalk:
                 forms[place.variable] = with_part(form, place.path, "a choice")
                 past += [len(self.slots)] * is_past(head, place)
                 self.slots.append(slot_of(self.recording, made))  # type: ignore[arg-type]
-        unread, newest = list[int](), list[int]()
+        unread, newest = self.add_lists(forms, frame, head, loop, lists)
+        positions = frozenset(newest) if lists else None
+        kinds = frozenset(fixed), positions, frozenset(self.given), frozenset(past), frozenset(unread)
+        return LoopState(forms, tuple(self.slots), *kinds)
+
+    def add_lists(
+        self,
+        forms: dict[VariableName, Any],
+        frame: types.FrameType,
+        head: LoopHead,
+        loop: LoopRun,
+        lists: dict[str, list[Any]],
+    ) -> tuple[list[int], list[int]]:
+        """Add the forms of lists to which a loop only appends: those of their last items.
+
+        Return the positions of the items that no iteration reads, and of those that the last iteration appended.
+        """
+        unread, newest, grown = list[int](), list[int](), grown_lists(head, loop)
         for name, value in lists.items():
             is_new, more = name not in loop.lengths, len(value) - loop.lengths.get(name, len(value))
             if head.place == head.number:
                 loop.lengths[name] = len(value)
             is_alone = id(value) not in self.numbers and [*map(id, lists.values())].count(id(value)) == 1
             indexed = self.heads.depth_of(loop, name)
-            read = max(grown[name], indexed)
+            read = max(grown.get(name, 0), indexed)  # of a comprehension's list it reads none
             more = 1 if is_new and indexed else more  # the counter tells the next head to have one more
             count = max(read, more)
             last = value[len(value) - min(count, len(value)) :]
-            if is_new and not count:  # no iteration reads what came before the first
-                last = self.heads.lifted_items(loop, (0, frame.f_code.co_name, name))
-                more = len(last)
             variable, begin = (0, frame.f_code.co_name, name), len(self.slots)
+            if is_new and not count:  # no iteration reads what came before the first
+                last = self.lifted_items(loop, variable)
+                more = len(last)
             if not is_alone:
                 forms[variable] = self.form(value)
                 continue
@@ -154,9 +172,24 @@ class StateWalk:
             forms[variable] = GrownList, more, *old, *map(self.form, last[len(old) :])
             unread += range(begin, len(self.slots) if not read else begin)
             newest += range(first, len(self.slots))
-        positions = frozenset(newest) if lists else None
-        kinds = frozenset(fixed), positions, frozenset(self.given), frozenset(past), frozenset(unread)
-        return LoopState(forms, tuple(self.slots), *kinds)
+        return unread, newest
+
+    def lifted_items(self, loop: LoopRun, variable: VariableName) -> list[Any]:
+        """Return items of lifted zeros, such as an iteration appends: the first iteration has no last items."""
+        heads, items = self.heads, dict[int, Any]()
+        kinds = heads.lifts.get(loop.key, {})
+        for place in sorted([place for place in kinds if place.variable == variable]):
+            k, kind = place.path[0], kinds[place]
+            if kind in (list, tuple):
+                items[k] = []
+                continue
+            if place not in heads.constants:
+                heads.constants[place] = lift_constant(self.recording, kind(0.0))
+            if place.path == (k,):
+                items[k] = heads.constants[place]
+            elif k in items:
+                items[k].append(heads.constants[place])
+        return [tuple(x) if kinds[Place(variable, (k,))] is tuple else x for k, x in items.items()]
 
     def spec(self, value: Any) -> Any:
         """Return the static type of a traced value; a selection may have any length."""
