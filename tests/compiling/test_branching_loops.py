@@ -401,14 +401,21 @@ def test_a_list_or_a_number_of_iterations_keeps_its_meaning(f):
 
 
 def test_a_guard_on_a_number_of_iterations_is_native():
-    compiled = wg.compile(wg.value_and_grad(list_as_long_as_positive), native=False)
+    def pairs_as_many_as_positive(x):
+        pairs, c = [], 0.1 * x[0]
+        for j in range(count_of_positive(x)):
+            c = c * 0.9 + x[j] if x[j] < 2.0 else c
+            pairs.append((c, "weight"))
+        return sum([c for c, _ in pairs])
+
+    compiled = wg.compile(wg.value_and_grad(pairs_as_many_as_positive), native=False)
     x = R.normal(size=12)
     compiled(x)
     ((entry,),) = compiled._entries.values()
     assert functional.iterations in [getattr(op, "fn", None) for op in entry.tape]
     run = native_code(compiled)
     value, gradient = run(x)
-    expected = wg.value_and_grad(list_as_long_as_positive)(x)
+    expected = wg.value_and_grad(pairs_as_many_as_positive)(x)
     assert value == pytest.approx(expected[0], rel=1e-13)
     np.testing.assert_allclose(gradient, expected[1], rtol=1e-12)
 

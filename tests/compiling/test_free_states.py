@@ -268,7 +268,9 @@ def test_a_generator_whose_frame_has_the_address_of_an_earlier_one() -> None:
     """Its loop, whose items C code takes, is not taken for the loop of the earlier frame."""
     recording = SimpleNamespace(memory=SimpleNamespace(written_like=None))
     heads, frame = Heads(SimpleNamespace(draws={}, recording=recording)), sys._getframe()
-    head = LoopHead(5, 5, 5, frozenset(), True, False, frozenset(), (), frozenset(), frozenset(), fills=-1)
+    head = LoopHead(
+        5, 5, 5, frozenset(), True, False, frozenset(), (), frozenset(), frozenset(), fills=-1, breaks=False
+    )
     heads.loops[id(frame), head.number] = LoopRun(0, None), None
     heads.enter_loop(frame, head, [iter(())])
     assert not heads.loops

@@ -227,11 +227,11 @@ def test_long_paths_that_share_little_code_do_not_join(most, traces, monkeypatch
     """Each more of them would take longer to compile, and hardly a call would be one of theirs."""
 
     def chosen(x):
-        values = []
+        values = {}
         for k in range(len(x)):
             if x[k] > 0.0:
-                values.append(x[k] ** 2)
-        return sum(values)
+                values[k] = x[k] ** 2
+        return sum(values.values())
 
     monkeypatch.setattr(straight_code, "MOST_STEPS_APART", most)
     monkeypatch.setattr(straight_code, "FEW_PATHS", 1)

@@ -238,11 +238,58 @@ def from_the_end(w, X, y):
     return t + (rows[-3] @ w) * z[places[-1]] * (places[-1] - places[-2])
 
 
+def slices(w, X, y):
+    z = np.cumsum(np.abs(X @ w))
+    p, q = z[y > w[0]], np.sin(z)[y > w[0]]
+    return np.sum((p[1:] - p[:-1]) * q[1:]) + np.sum(p[1:-1] * (q[2:] - q[:-2])) + np.sum(p[::-1] * q) / len(p[1:])
+
+
+def first_three(w, X, y):
+    z = X @ w
+    p = z[np.abs(z) > 0.1]
+    return np.sum(p[1:4] ** 2) + np.sum(np.flip(p)[:2])
+
+
+def steps_between(w, X, y):
+    z = np.cumsum(np.abs(X @ w))
+    p = z[y > w[0]]
+    return np.sum(np.diff(p) ** 2) + np.trapezoid(np.sin(p), p) + np.trapezoid(p, dx=0.1)
+
+
+def lines_between(w, X, y):
+    z = np.cumsum(np.abs(X @ w))
+    p, q = z[y > w[0]], np.sin(z)[y > w[0]]
+    at_end = np.interp(p[-1], p, q) + np.interp(p[-1] * 1.01, p, q) + np.interp(p[-1] * 0.99, p, q)
+    return np.sum(np.interp(np.linspace(0.0, 30.0, 11), p, q) ** 2) + at_end
+
+
+def places_of_extrema(w, X, y):
+    z = np.cumsum(np.abs(X @ w))
+    p = z[y > w[0]]
+    found = p[np.argmax(np.sin(p))] + p[np.cos(p).argmin()]
+    return found + p[np.searchsorted(p, 0.5 * p[-1])] + np.sum(np.searchsorted(p, [-1.0, 5.0, np.inf], side="right"))
+
+
+def outer_products(w, X, y):
+    z = X @ w
+    p, q = z[z > 0], np.exp(z)[z > 0]
+    return np.sum(np.sum(p[:, None] * z[None, :3], axis=1) * q) + np.sum(np.exp(-((p[:, None] - z[None, :5]) ** 2)))
+
+
+def side_by_side(w, X, y):
+    z = X @ w
+    p, q = z[z > 0], np.exp(z)[z > 0]
+    total = 0.0
+    for k, (a, b) in enumerate(zip(p, q, strict=True)):
+        total = 0.9 * total + a * b * k
+    return total
+
+
 FUNCTIONS = [
     huber, mean_of_positive, pieces, indices, entropy, moments, mask_of_a_mask, rows, matrix, both_parts, elementwise,
     histogram, writes_in_a_loop, groups_in_a_loop, until_none_is_left, neighbours, chosen_again_and_again,
     one_less_each_time, bodies, pairs, until_it_settles, items, each_place, numbered_places,
-    from_the_end,
+    from_the_end, slices, first_three, steps_between, lines_between, places_of_extrema, outer_products, side_by_side,
 ]  # fmt: skip
 
 

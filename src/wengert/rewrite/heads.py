@@ -72,8 +72,9 @@ def set_apart(items: list[Any], places: int) -> tuple[list[Any], dict[int, LoopH
             instr: Any = next(i for i in items[k:] if isinstance(i, Instr))
             after = live[place[instr.arg]] if is_for else live[k]
             changes = set_within(items, loops[k]), *grown[k]
+            fills, breaks = added.get(item, [0])[0] or 0, _may_break(items, loops[k], place)
             heads[len(made)] = at_heads[k] = LoopHead(
-                k, k, k, live_in_loop(k, k), is_for, counts, *changes, after, *added.get(item, (0,))
+                k, k, k, live_in_loop(k, k), is_for, counts, *changes, after, fills, breaks
             )
         elif k in meeting:
             head = inmost[k]
@@ -134,6 +135,13 @@ def _added_to(items: list[Any], loops: list[tuple[int, int, Label]], places: int
 
 def _is_for(items: list[Any], head: int) -> bool:
     return next((i.name for i in items[head:] if isinstance(i, Instr)), "") == "FOR_ITER"
+
+
+def _may_break(items: list[Any], loop: set[int], place: dict[Any, int]) -> bool:
+    """Whether a loop may end otherwise than with its iterator, but for errors."""
+    jumps = [(k, items[k]) for k in loop if isinstance(items[k], Instr) and "JUMP" in items[k].name]
+    passed = [k + 1 for k, jump in jumps if not jump.is_final()]
+    return not loop.issuperset([*passed, *[place[jump.arg] for _, jump in jumps]])
 
 
 ADDING = {"LIST_APPEND", "SET_ADD", "MAP_ADD"}

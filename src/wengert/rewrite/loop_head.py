@@ -14,7 +14,7 @@ class LoopHead(NamedTuple):
     is not read, so that it only counts iterations. `grown` has the local variables that the loop only appends to, and
     how many of their last items it reads, `indexed` those of them that it also reads at a computed index, `after` those
     that are live when a `for` is exhausted. The loop of a list comprehension `fills` a list that is so deep on the
-    stack; for one that yields to a consumer that is -1.
+    stack; for one that yields to a consumer that is -1. It `breaks` if it may end otherwise than with its iterator.
     """
 
     number: int
@@ -28,6 +28,7 @@ class LoopHead(NamedTuple):
     indexed: frozenset[str]
     after: frozenset[str]
     fills: int
+    breaks: bool
 
 
 STRAIGHT = -1

@@ -38,7 +38,7 @@ def straight_places(
     in_loops = set_within(items, frozenset[int]().union(*_loops_in(items, before).values()))
     for k in statements:
         sets = set_within(items, _between(before, since[k], k)) - in_loops
-        found[k] = LoopHead(STRAIGHT, k, since[k], live[k], False, False, sets, (), frozenset(), frozenset(), 0)
+        found[k] = LoopHead(STRAIGHT, k, since[k], live[k], False, False, sets, (), frozenset(), frozenset(), 0, False)
     return found
 
 

@@ -122,6 +122,7 @@ def _summed_to(code: BodyCode, v: Variable, x: Any) -> Any:
 
 _FLOAT_OF: dict[Any, Any] = {int: float, np.int64: np.float64}
 """The types of integers that a segment reads, from a counter or an array, and those of the floats in place of them."""
+_FLOAT_OF_BOOL: dict[Any, Any] = {bool: float, np.bool_: np.float64}
 
 
 class Segment:
@@ -140,8 +141,9 @@ class Segment:
         self.constants: list[Any] = [op for op in within if isinstance(op, Constant)]
         self.ints = [op for op in read if type(op.val) in _FLOAT_OF]
         self.exact = [op for op in read if isinstance(op.val, np.ndarray) and _is_exact_as_floats(op.val.dtype)]
+        self.bools = [op for op in read if type(op.val) in _FLOAT_OF_BOOL]
         numbers = [op for op in read if is_inexact(op.val)]
-        if len(numbers) + len(self.ints) + len(self.exact) < len(read):
+        if len(numbers) + len(self.ints) + len(self.exact) + len(self.bools) < len(read):
             raise UnsupportedLoopError("a value that is not a number is read in a loop")
         if any(map(returns_parts, outside)):
             raise UnsupportedLoopError("a result in parts is read in a loop")
@@ -149,13 +151,14 @@ class Segment:
         self.inputs = [*self.wanted, *[op for op in numbers if op not in region.dependent]]
         values = [op.val.copy("K") if isinstance(op.val, np.ndarray) else op.val * 1.0 for op in self.inputs]
         values += [_FLOAT_OF[type(op.val)](op.val) for op in self.ints] + [op.val.astype(float) for op in self.exact]
+        values += [_FLOAT_OF_BOOL[type(op.val)](op.val) for op in self.bools]
         # cotangents that are neither zero nor infinite, which a pullback might ask
         seeds = [np.ones_like(op.val) if isinstance(op.val, np.ndarray) else type(op.val)(1.0) for op in self.outputs]
         self.split(region.traces.trace(self.tape(), len(self.wanted), values, seeds))
 
     def tape(self) -> Tape:
-        """Return the calls as a tape of their own; its inputs for integers that a loop counts, and for arrays of
-        integers and bools, are floats."""
+        """Return the calls as a tape of their own; its inputs for integers that a loop counts, for arrays of
+        integers and bools, and for bools, are floats."""
         tape, new = Tape(), dict[Any, Any]()
         for op in self.constants:
             new[op] = tape.push(op.copy()) if isinstance(op.val, np.ndarray) else op.val
@@ -163,6 +166,8 @@ class Segment:
             new[op] = tape.push(Input(_FLOAT_OF[type(op.val)](op.val) if type(op.val) in _FLOAT_OF else op.val))
         for op in self.exact:
             new[op] = tape.push(mkcall(np.ndarray.astype, tape.push(Input(op.val.astype(float))), op.val.dtype))
+        for op in self.bools:
+            new[op] = tape.push(mkcall(operator.ne, tape.push(Input(_FLOAT_OF_BOOL[type(op.val)](op.val))), 0.0))
         counted = {*self.ints}
         for op in self.ops:
             if not counted.isdisjoint([v.op for v in op.references()]) and not _takes_float(op):
@@ -195,6 +200,7 @@ class Segment:
     def run_forward(self, code: BodyCode, new: Environment) -> None:
         floats = [code.call(_FLOAT_OF[type(op.val)], new[op]) for op in self.ints]
         floats += [code.call(np.ndarray.astype, new[op], np.float64) for op in self.exact]
+        floats += [code.call(_FLOAT_OF_BOOL[type(op.val)], new[op]) for op in self.bools]
         values = [*[new[op] for op in self.inputs], *floats]
         moved = self.moved = dict(zip(self.given, values, strict=True))
         for op in self.early:

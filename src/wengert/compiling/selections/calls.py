@@ -14,6 +14,14 @@ import numpy as np
 
 from wengert.compiling.ops import info
 from wengert.compiling.selections.keys import add_item, read_item, write_item
+from wengert.compiling.selections.prefixes import (
+    differences,
+    interpolated,
+    place_of,
+    places_among,
+    reversed_items,
+    with_one_mask,
+)
 from wengert.compiling.selections.values import (
     ChosenPlaces,
     Mask,
@@ -36,15 +44,21 @@ SelectionHandler = Callable[..., Any]
 
 
 def _map(code: SelectionCode, op: Call, *args: Any) -> Any:
-    given = [code.as_selection(op, a) for a in args]
+    given = with_one_mask(code, op, [code.as_selection(op, a) for a in args])
     mask, rest = mask_of(*given), np.ndim(op.val) - 1
     if mask is None:
         return None
     for a in given:
-        if (a.rest != rest) if type(a) is Selection else (np.ndim(value_of(a)) > rest):
+        if (a.rest != rest) if type(a) is Selection else not _is_of_each(a, mask, rest):
             return None
     whole = code.push_call(op, op.fn, *[a.whole if type(a) is Selection else a for a in given])
     return Selection(whole, mask, chosen_lines(given))
+
+
+def _is_of_each(a: Any, mask: Mask, rest: int) -> bool:
+    """Whether an operand is the same for each chosen item."""
+    shape = np.shape(value_of(a))
+    return len(shape) <= rest or (len(shape) == 1 + rest and len(mask.shape) == 1 == shape[0])
 
 
 def _map_one(place: int) -> SelectionHandler:
@@ -58,6 +72,16 @@ def _map_one(place: int) -> SelectionHandler:
         return x._replace(whole=code.push_call(op, op.fn, *[x.whole if a is x else a for a in given]))
 
     return handle
+
+
+def _interpolated(code: SelectionCode, op: Call, x: Any, xp: Any, fp: Any, **kwargs: Any) -> Any:
+    if kwargs or not chosen_lines([xp, fp]):
+        return _map_one(0)(code, op, x, xp, fp, **kwargs)
+    return interpolated(code, op, x, xp, fp)
+
+
+def _searchsorted(code: SelectionCode, op: Call, x: Any, v: Any, side: Any = "left") -> Any:
+    return (places_among if chosen_lines([x]) else _map_one(1))(code, op, x, v, side)
 
 
 def _where_chosen(code: SelectionCode, op: Call, *args: Any) -> Any:
@@ -260,6 +284,11 @@ def _ravel(code: SelectionCode, op: Call, x: Any) -> Any:
     return x if type(x) is Selection and not x.rest else None
 
 
+def _same_rows(code: SelectionCode, op: Call, x: Any, shape: Any) -> Any:
+    is_same = type(x) is Selection and shape == (-1, *np.shape(value_of(x.whole))[len(x.mask.shape) :])
+    return x if is_same and len(x.mask.shape) == 1 else None
+
+
 # -- how they are found
 
 BEGINNING = {read_item, _where_chosen, _chosen_places, _flatnonzero}
@@ -272,11 +301,14 @@ _NAMED_HANDLERS: dict[str, SelectionHandler] = {
     "take": _take, "sum": _unmoved_by(0, "fcib"), "add_reduce": _reduced_by_add,
     "mean": _chosen_mean, "norm": _norm, "max": _extremum(-math.inf), "min": _extremum(math.inf),
     "matmul": _product_of_rows, "dot": _product_of_rows, "vdot": _product_of_rows, "transpose": _transposed_rows,
-    "ravel": _ravel,    "concatenate": _concatenate, "cumsum": _running_total, "searchsorted": _map_one(1),
+    "ravel": _ravel, "reshape": _same_rows, "concatenate": _concatenate, "cumsum": _running_total,
+    "searchsorted": _searchsorted, "flip": reversed_items,
+    "argmax": place_of(-math.inf), "argmin": place_of(math.inf),
     **dict.fromkeys(("copy", "array", "astype", "zeros_like", "ones_like", "empty_like", "full_like"), _same_shape),
 }  # fmt: skip
 _HANDLERS_OF_FUNCTIONS: dict[Any, SelectionHandler] = {
-    functional.length: _chosen_length, np.interp: _map_one(0), np.digitize: _map_one(0), np.polyval: _map_one(1),
+    functional.length: _chosen_length, np.interp: _interpolated, np.digitize: _map_one(0),
+    np.polyval: _map_one(1), np.diff: differences,
     np.prod: _unmoved_by(1, "fci"), np.ndarray.prod: _unmoved_by(1, "fci"), np.inner: _product_of_rows,
     np.var: _variance, np.ndarray.var: _variance, np.std: _deviation, np.ndarray.std: _deviation,
     **{fn: handler for handler, functions in TESTS.items() for fn in functions},

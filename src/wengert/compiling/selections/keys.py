@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.selections.prefixes import has_slice, item_of_first, sliced
 from wengert.compiling.selections.values import (
     ChosenPlaces,
     Lines,
@@ -27,6 +28,9 @@ def read_item(code: SelectionCode, op: Call, x: Any, key: Any) -> Any:
         return _one_item(code, op, x, key)
     if type(x) in (Selection, ChosenPlaces) and type(key) in (int, np.int64) and key < 0:
         return _item_from_end(code, op, x, int(key))
+    if type(x) is Selection and type(key) is tuple and key and type(key[0]) is int and key[0] < 0:
+        item = _item_from_end(code, op, x, key[0])
+        return item and code.push_call(op, operator.getitem, item, key[1:])
     x = code.as_selection(op, x)
     if type(x) is Selection:
         return _item_of_selection(code, op, x, key)
@@ -78,6 +82,16 @@ def _item_of_selection(code: SelectionCode, op: Call, x: Selection, key: Any) ->
             return None
         return code.select(op, x.whole, code.select_again(op, x.mask, key), chosen_lines([x, key]) | {op.site})
     parts = key if type(key) is tuple else (key,)
+    if has_slice(parts):
+        made = sliced(code, op, x, parts[0])
+        rest = (slice(None), *parts[1:])
+        if made is None or len(parts) == 1:
+            return made
+        return (
+            _item_of_selection(code, op, made, rest)
+            if type(made) is Selection
+            else code.push_call(op, operator.getitem, made, rest)
+        )
     if not parts or not all([part is None or part is Ellipsis or _is_plain_index(part) for part in parts]):
         return None
     if parts[0] is Ellipsis and sum([part is not None for part in parts[1:]]) <= x.rest:
@@ -91,6 +105,8 @@ def _item_of_selection(code: SelectionCode, op: Call, x: Selection, key: Any) ->
 def _one_item(code: SelectionCode, op: Call, x: Any, key: Variable) -> Any:
     """The chosen item of a number that the tape computes; one that is negative or too large needs another trace."""
     counted = key.op.args[0] if isinstance(key.op, Call) and key.op.fn is functional.as_index else None
+    if type(x) is Selection and len(x.mask.shape) == 1 and counted is None:
+        return item_of_first(code, op, x, key)
     if x.mask.places is None or counted is None or value_of(counted) < 0.0:
         return None
     code.new.push(Call(operator.ge, [counted, 0.0], val=True, site=op.site, guard=True))

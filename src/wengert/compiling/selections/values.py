@@ -17,7 +17,7 @@ from wengert.values import functional
 from wengert.values.sites import Site
 
 Lines = frozenset[Site | None]
-_NUMBERED_TYPES = {int, float, bool, np.float64, np.int64}
+_NUMBERED_TYPES = {Variable, int, float, bool, np.float64, np.int64, np.ndarray}
 
 
 def reads_item(op: Call) -> bool:
@@ -127,14 +127,16 @@ class SelectionCode(TapeRewriter):
         return made
 
     def note_number(self, made: Variable, key: Any = None) -> None:
-        """Number a new value; equal elementwise calls of equal values have one number, and values of equal keys."""
+        """Number a new value; equal elementwise calls and items of equal values have one number, and equal keys."""
         key = self._key(made.op) if key is None else key
         self._number_of[made.op] = self._numbers.setdefault(key, len(self._numbers))
 
     def _key(self, op: Any) -> Any:
-        if not isinstance(op, Call) or op.guard or op.kwargs or not maps_elements(op):
+        if not isinstance(op, Call) or op.guard or op.kwargs:
             return id(op)
-        if not all([type(a) is Variable or type(a) in _NUMBERED_TYPES for a in op.args]):
+        if not maps_elements(op) and info(op.fn).name not in ("getitem", "item"):
+            return id(op)
+        if not all([type(a) in _NUMBERED_TYPES for a in op.args]):
             return id(op)
         return op.fn, *[self._number_of[a.op] if type(a) is Variable else constant_key(a) for a in op.args]
 
@@ -189,7 +191,9 @@ class SelectionCode(TapeRewriter):
 
     def count(self, origin: Op, mask: Mask) -> Variable:
         """Return the number of chosen items."""
-        return self.push_call(origin, np.sum, mask.array, dtype=np.float64)
+        made = self.push_call(origin, np.sum, mask.array, dtype=np.float64)
+        self.note_number(made, ("count", mask.number))
+        return made
 
     def check_items(self, origin: Op, x: Selection) -> None:
         """Guard that a selection has an item."""

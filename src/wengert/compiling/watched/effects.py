@@ -52,6 +52,8 @@ class Learned:
         self.unfilled: set[Any] = set()  # the loops that fill no lists, since something uses these as lists only are
         self.mixed: set[Any] = set()  # the loops that fill lists with floats and np.float64
         self.depths: set[Any] = set()  # loops, the lists that they append to, and how many last items counters index
+        self.sized: set[Any] = set()  # the loops that append to lists whose lengths are constants when the code asks
+        self.rooms: set[Any] = set()  # loops, and for how many items the arrays of lists to which they append have room
         self.selected: dict[Any, tuple[int, ...]] = {}  # the lengths of the last trace's selections, by their lines
         self.varying: set[Any] = set()  # the lines whose selections have had several lengths
         self.may_select = True

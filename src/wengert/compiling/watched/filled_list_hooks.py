@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.watched.filled_lists import FILLABLE, ListStandIn, list_view, lists_here
+from wengert.compiling.watched.growing_lists import GrowingItems, GrowingTable
 from wengert.compiling.watched.lifting import FILLED
 from wengert.compiling.watched.symbolic_ints import SymbolicInt
 from wengert.recording.primitives import primitive_of
@@ -35,11 +36,20 @@ def has_filled(container: Any, key: Any, value: Any) -> bool:
     return False
 
 
+_FIXED_ENDS = {int, type(None)}
+
+
 def filled_item(container: Any, key: Any) -> Any:
     """Return the item of a list or dictionary whose items are in an array; None for other ones and keys."""
     view = list_view(container)
-    if view is not None and type(key) in (int, SymbolicInt):
+    if view is not None and (type(key) in (int, SymbolicInt) or (type(key) is np.int64 and type(view) is GrowingTable)):
         return lists_here().read(view, key)  # type: ignore[union-attr]
+    if (
+        type(view) is GrowingTable
+        and type(key) is slice
+        and {*map(type, (key.start, key.stop, key.step))} <= _FIXED_ENDS
+    ):
+        return view.sliced(key)
     settle(container)
     return None
 
@@ -49,6 +59,16 @@ def settle(thing: Any) -> None:
     lists = lists_here() if type(thing) in FILLABLE else None
     if lists is not None and id(thing) in lists.views:
         lists.settle(lists.views[id(thing)])
+
+
+def iterating(hook: Any) -> Any:
+    """Return the hook of `iter`, which returns an iterator of its own for a growing list."""
+
+    def call(x: Any, site: Site | None) -> Any:
+        view = list_view(x) if type(x) is list else None
+        return GrowingItems(view) if type(view) is GrowingTable else hook(x, site)
+
+    return call
 
 
 def settling(hook: Any) -> Any:
@@ -65,12 +85,55 @@ def settling(hook: Any) -> Any:
 
 
 def with_items_read(f: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the arguments for a function; one that reads lists at once gets lists of items read from arrays."""
-    if f not in _READERS and (primitive_of(f) is None or not is_of_library(f)):
+    """Return the arguments for a function that reads lists at once: with lists of items, or arrays of growing lists."""
+    if lists_here() is None or not any([type(a) in _WITH_GROWN for a in args]):
         return args
-    views = [list_view(a) if type(a) in (list, ListStandIn) else None for a in args]
-    lists: Any = lists_here()
-    return tuple([a if view is None else lists.copy(view) for a, view in zip(args, views, strict=True)])
+    reads_copies = f in _READERS or (primitive_of(f) is not None and is_of_library(f))
+    takes_arrays = _is_of_arrays(f)
+    return tuple([_read_for(f, a, reads_copies, takes_arrays) for a in args])
+
+
+_WITH_GROWN = {list, tuple, ListStandIn}
+
+
+def _is_of_arrays(f: Any) -> bool:
+    """Whether a function of NumPy or SciPy, or a method of an array, takes an array in place of a list."""
+    home = getattr(f, "__module__", None) or ""
+    return home.partition(".")[0] in ("numpy", "scipy") or type(getattr(f, "__self__", None)) is np.ndarray
+
+
+def _read_for(f: Any, a: Any, reads_copies: bool, takes_arrays: bool) -> Any:
+    view = list_view(a) if type(a) in (list, ListStandIn) else None
+    if type(view) is GrowingTable:
+        return GrowingItems(view) if f is zip or f is enumerate else view.items() if takes_arrays else a
+    if view is not None:
+        return lists_here().copy(view) if reads_copies else a  # type: ignore[union-attr]
+    if takes_arrays and type(a) in (list, tuple) and any([type(list_view(part)) is GrowingTable for part in a]):
+        return type(a)([_read_for(f, part, False, True) for part in a])
+    return a
+
+
+def reduced_list(f: Any, args: tuple[Any, ...]) -> Any:
+    """Return the sum, maximum or minimum of a growing list; None for other functions and arguments."""
+    is_one = f in (sum, max, min) and len(args) == 1 and type(args[0]) is list
+    view = list_view(args[0]) if is_one else None
+    if type(view) is not GrowingTable:
+        return None
+    if f is not sum:
+        return view.extremum(f)
+    return view.total() if view.has_plain_sum else None
+
+
+def appending(method: Any) -> Any:
+    """Return what appends to a growing list in place of its method `append`; None for other methods."""
+    view = list_view(method.__self__) if method.__name__ == "append" else None
+    return view.append if type(view) is GrowingTable else None
+
+
+def length_of_grown(thing: Any) -> Any:
+    """Return the number of items of a growing list; None for other things."""
+    view = list_view(thing) if type(thing) is list else None
+    return view.measured() if type(view) is GrowingTable else None
 
 
 def is_in_array(thing: Any) -> bool:
@@ -82,7 +145,11 @@ def comparing_identity(hook: Any) -> Any:
     """Return the hook of `is` or `is not`, which refuses numbers if loops fill lists with them."""
 
     def call(right: Any, left: Any, site: Site | None) -> Any:
-        if type(left) is type(right) and type(left) in (float, np.float64) and (lists := lists_here()) is not None:
+        if (
+            type(left) is type(right)
+            and type(left) in (float, np.float64, np.ndarray)
+            and (lists := lists_here()) is not None
+        ):
             STATE.site = site
             lists.refuse_identity()
         return hook(right, left, site)

@@ -21,7 +21,15 @@ import numpy as np
 
 from wengert.compiling.constants import constant_key
 from wengert.compiling.watched.counter_lookups import KeyPlaces, has_tables
-from wengert.compiling.watched.lifting import FILLED, FilledList, FilledWithBoth, LoopKey
+from wengert.compiling.watched.growing_lists import GrowingTable
+from wengert.compiling.watched.lifting import (
+    FILLED,
+    FilledList,
+    FilledWithBoth,
+    GrowingList,
+    LoopKey,
+    growing_list,
+)
 from wengert.compiling.watched.records import is_held, refused_method
 from wengert.compiling.watched.symbolic_ints import SymbolicInt, float_of, lift_constant, recorded_key, refuse_counter
 from wengert.compiling.watched.watchable import ATOMS
@@ -75,9 +83,13 @@ class FilledLists:
 
     def __init__(self, heads: Any) -> None:
         self.heads, self.reads = heads, heads.reads
-        self.views: dict[int, ListView] = {}
+        self.views: dict[int, Any] = {}  # a ListView or GrowingTable
         self.settled: dict[int, tuple[Any, int]] = {}
-        self.unread: dict[int, Table] = {}  # by the slots of the items of lists
+        self.grown: list[GrowingTable] = []
+        self.measured = frozenset[LoopKey]()  # the loops of growing lists whose lengths the code has asked for
+        self.gathered: list[list[Any]] = []  # to which wengert appends what a generator yields
+        self.masks: list[tuple[GrowingTable, int, np.ndarray]] = []  # of growing lists, with the lengths that these had
+        self.unread: dict[int, Any] = {}  # by the slots of the items of lists
         self.lent, self.most_lent = (
             list[int](),
             64,
@@ -100,7 +112,7 @@ class FilledLists:
         if kind is None:
             return False
         table = Table(kind, root, shape, loops)
-        table.firsts = {self._known_float(item) for _, _, item in items if type(item) is float}
+        table.firsts = {self.known_float(item) for _, _, item in items if type(item) is float}
         table.has_holes = not all([table.is_number(item) for _, _, item in items])
         table.array = self._array(table, [item if table.is_number(item) else np.nan for _, _, item in items])
         for holder, k, item in items:
@@ -109,6 +121,38 @@ class FilledLists:
         for index, holder in _lists_in(root, len(shape)):
             self.views[id(holder)] = ListView(table, index, holder)
         return True
+
+    def grow(self, root: Any, loop: LoopKey, kind: type[GrowingList]) -> None:
+        """Have an array for the items of a list to which a loop appends, if possible of this `kind`."""
+        is_gathered = any([root is gathered for gathered in self.gathered])
+        is_own = type(root) is list and id(root) not in self.reads.known_objects and not is_gathered
+        if not is_own or STATE.recording is not self.reads.recording or loop in self.learned.unfilled:
+            return
+        if kind.types and (loop in self.learned.mixed or not kind.types.issuperset(map(type, root))):
+            kind = growing_list(FilledWithBoth.types, (), np.dtype(float))
+        table = GrowingTable(self, root, kind, loop)
+        if all(map(table.holds, root)):
+            table.begin()
+            self.show(table)
+
+    def show(self, table: GrowingTable) -> None:
+        """Have the hooks read the items of a list from an array from now on."""
+        self.views[id(table.root)] = table
+        self.grown.append(table)
+
+    def catch_up(self, root: Any) -> None:
+        """Have the array of the list that a comprehension makes hold what the last iteration has appended."""
+        table = self.views.get(id(root))
+        if type(table) is GrowingTable:
+            table.catch_up()
+
+    def mask_of(self, table: GrowingTable) -> np.ndarray:
+        """Return which places of the array of a growing list have an item; lists of one length have one mask."""
+        for other, length, mask in self.masks:
+            if length == len(other.root) and table.is_like(other):
+                return mask
+        self.masks.append((table, len(table.root), table.mask()))
+        return self.masks[-1][-1]
 
     def _is_short(self, shape: tuple[int, ...], loops: Collection[LoopKey]) -> bool:
         """Whether the items of a list of this shape are few, and written in few iterations of these loops."""
@@ -123,7 +167,7 @@ class FilledLists:
     def _is_traced(self, item: Any) -> bool:
         return slot_of(self.reads.recording, item) is not None
 
-    def _known_float(self, item: float) -> float:
+    def known_float(self, item: float) -> float:
         """Return a float that is constant; 0.0 for others, of which nothing is known."""
         return 0.0 if self._is_traced(item) else item
 
@@ -168,23 +212,38 @@ class FilledLists:
                 HOOKS["setitem"](made, index, x, STATE.site)
         return made
 
+    def unread_item(self, table: Any, value: Any) -> Any:
+        """Return a value that is like an item, and that nothing may read."""
+        recording = self.reads.recording
+        if type(value) is np.ndarray:
+            made: Any = value.copy()
+            recording.memory.add_root(made, recording.constant(made))
+        else:
+            made = lift_constant(recording, value)
+        self.unread[slot_of(recording, made)] = table  # type: ignore[index]
+        return made
+
     def _put(self, table: Table, holder: Any, k: int, value: Any) -> None:
         """Set an item of a list to a number that nothing may read."""
-        made = lift_constant(self.reads.recording, value)
-        self.unread[slot_of(self.reads.recording, made)] = table  # type: ignore[index]
-        HOOKS["setitem"](holder, k, made, STATE.site)
+        HOOKS["setitem"](holder, k, self.unread_item(table, value), STATE.site)
+
+    def slot_of(self, value: Any) -> int | None:
+        """Return the slot of a value of the trace."""
+        return slot_of(self.reads.recording, value)
 
     # -- items
 
-    def read(self, view: ListView, key: Any) -> Any:
+    def read(self, view: Any, key: Any) -> Any:
         """Return the item of a list at an integer, read from its array."""
+        if type(view) is GrowingTable:
+            return view.read(key)
         table = view.table
         item = view.items[int(float_of(key))]  # may raise an IndexError or a KeyError
         self._check_recording(table)
         index = (*view.at, self._place(table, key))
         if not view.has_numbers:
             return self._stand_in(table, index, item)
-        return self._number(table, index, item, table.has_holes)
+        return self.number(table, index, item, table.has_holes)
 
     def _place(self, table: Table, key: Any) -> Any:
         """Return at which index an array has the item of a list at an index, or of a dictionary under a key."""
@@ -199,10 +258,10 @@ class FilledLists:
         guards = guards and not is_fixed
         places = [((*view.at, k), item) for k, item in enumerate(view.items)]
         if view.has_numbers:
-            return [self._number(view.table, *place, guards and view.table.has_holes) for place in places]
+            return [self.number(view.table, *place, guards and view.table.has_holes) for place in places]
         return [self.copy(ListView(view.table, *place), guards) for place in places]
 
-    def _number(self, table: Table, index: tuple[Any, ...], item: Any, guards: bool) -> Any:
+    def number(self, table: Table, index: tuple[Any, ...], item: Any, guards: bool) -> Any:
         """Return the number at an index, read from the array; with `guards`, one that it is no hole."""
         if slot_of(self.reads.recording, item) not in self.unread:
             is_other = type(item) in FilledWithBoth.types and not self._is_traced(item)
@@ -229,8 +288,10 @@ class FilledLists:
         if table.is_number(item) and item != item:
             self.refuse(table, "an item of a list is nan")
 
-    def write(self, view: ListView, key: Any, value: Any) -> bool:
+    def write(self, view: Any, key: Any, value: Any) -> bool:
         """Set the item of a list at an integer, and of its array; return False if the array cannot hold it."""
+        if type(view) is GrowingTable:
+            return view.write(key, value)
         table, place = view.table, int(float_of(key))
         is_new = table.places is not None and place not in table.places
         if is_new or not view.has_numbers or type(value) not in FilledWithBoth.types:
@@ -242,19 +303,26 @@ class FilledLists:
         if not table.is_number(value):
             self.refuse(table, "a list has items of several types", True)
         if type(value) is float:
-            table.firsts.add(self._known_float(value))
+            table.firsts.add(self.known_float(value))
         HOOKS["setitem"](table.array, _key_of(index), value, STATE.site)
         self._put(table, view.items, place, value)
         self.heads.stores.note(view.items, place)
         return True
 
-    def settle(self, view: ListView) -> None:
-        """Have the items of a list that has an array be numbers read from it: something reads or changes them."""
-        table = view.table
-        self._check_recording(table)
+    def may_settle(self, table: Any) -> bool:
+        """Note that the items of a list are read from its array at once; return False if that is so too often."""
         _, count = self.settled.get(id(table.root), (None, 0))
         self.settled[id(table.root)] = table.root, count + 1
-        if count == MOST_SETTLED:
+        return count < MOST_SETTLED
+
+    def settle(self, view: Any) -> None:
+        """Have the items of a list that has an array be numbers read from it: something reads or changes them."""
+        if type(view) is GrowingTable:
+            view.settle()
+            return
+        table = view.table
+        self._check_recording(table)
+        if not self.may_settle(table):
             self.refuse(table, "a loop also uses a list otherwise than by items")
         self.views = {key: other for key, other in self.views.items() if other.table is not table}
         items = [*_items_of(table.root, len(table.shape))]
@@ -262,7 +330,7 @@ class FilledLists:
         for index, (holder, k, item) in zip(itertools.product(*map(range, table.shape)), items, strict=True):
             self._refuse_nan(table, item)
             if table.is_number(item) or type(item) in FilledWithBoth.types:
-                HOOKS["setitem"](holder, k, self._number(table, index, item, False), STATE.site)
+                HOOKS["setitem"](holder, k, self.number(table, index, item, False), STATE.site)
 
     def _stand_in(self, table: Table, index: tuple[Any, ...], items: list[Any]) -> Any:
         """Return a stand-in for a list of a list, which knows at which index it is."""
@@ -306,9 +374,13 @@ class FilledLists:
         for slot in (*slots, *self.reads.slots):
             if slot in self.unread:
                 self.refuse(self.unread[slot], "an item of a list that a loop fills is read unseen")
+        for table in self.grown:
+            table.check()
 
-    def form(self, walk: Any, view: ListView) -> Any:
+    def form(self, walk: Any, view: Any) -> Any:
         """Return the form of a list in the state of a loop."""
+        if type(view) is GrowingTable:
+            return view.form(walk)
         table = view.table
         walk.slots.append(slot_of(self.reads.recording, table.array))
         for _, holder in _lists_in(view.items, len(table.shape) - len(view.at)):
@@ -338,8 +410,8 @@ def holes_in(array: np.ndarray) -> bytes:
     return np.isnan(array).tobytes()
 
 
-def list_view(thing: Any) -> ListView | None:
-    """Return the view of a list that has an array; None for all other things."""
+def list_view(thing: Any) -> Any:
+    """Return the ListView or GrowingTable of a list that has an array; None for all other things."""
     found = lists_here()
     return None if found is None else found.views.get(id(thing))
 

@@ -14,11 +14,13 @@ import types
 from typing import Any
 
 from wengert.compiling.watched.call_hooks import watch_resolve
+from wengert.compiling.watched.growing_lists import GrowingItems
 from wengert.compiling.watched.guards import MUTABLE
 from wengert.compiling.watched.loop_states import is_compared_by_value
 from wengert.compiling.watched.outer_reads import give_up_at, reads_at, reads_here
 from wengert.compiling.watched.read_hooks import READ_HOOKS
 from wengert.compiling.watched.symbolic_ints import refuse_counter
+from wengert.compiling.watched.symbolic_iterators import zipped_parts
 from wengert.compiling.watched.trusted import calling_frame, is_own_or_library_code
 from wengert.compiling.watched.watchable import is_same_value
 from wengert.errors import RefusedCallError
@@ -88,9 +90,11 @@ def _watch_loop_entry(*iterator_head_and_site: Any) -> Any:
     reads, (*iterator, head, site) = reads_here(), iterator_head_and_site
     if reads is not None and reads.recording is STATE.recording:
         STATE.site = site
-        selection = reads.lengths.iterated_by(iterator[0]) if iterator and reads.lengths is not None else None
-        made = reads.heads.enter_loop(sys._getframe(1), head, iterator, selection is not None)
-        if selection is not None and getattr(made, "number", None) is None:
+        parts = [iterator[0], *zipped_parts(iterator[0])] if iterator else []
+        selected = [] if reads.lengths is None else reads.lengths.iterated_by(parts)
+        selects = bool(selected) or any([type(part) is GrowingItems for part in parts])
+        made = reads.heads.enter_loop(sys._getframe(1), head, iterator, selects)
+        for selection in selected if getattr(made, "number", None) is None else ():
             reads.lengths.fix(selection)
         return made
     return iterator[0] if iterator else None

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import operator
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-from wengert.compiling.watched.symbolic_ints import SymbolicInt, record_integer_call, symbolic_int
+from wengert.compiling.watched.symbolic_ints import SymbolicInt, float_of, record_integer_call, symbolic_int
+from wengert.compiling.watched.symbolic_iterators import array_behind, zipped_parts
 from wengert.compiling.watched.watchable import ATOMS
 from wengert.recording.decisions import guard
 from wengert.recording.primitives import ruled
@@ -26,6 +28,15 @@ MEASURING = {"shape", "size", "nbytes", "__len__", "flat"}
 MEASURES = Functions(len, np.shape, np.size)
 """Functions that return the length, the shape or the size of an array."""
 _OF_ANY_LENGTH = (np.dtype, type)
+_ASKING_TYPES = Functions(isinstance, callable, id, type)
+_KEEPING = Functions(np.asarray, np.asanyarray)
+
+
+FILLING: Any = {
+    np.zeros: lambda x: record_call(ruled(np.zeros_like), (x, np.float64), {}),
+    np.ones: lambda x: record_call(ruled(np.ones_like), (x, np.float64), {}),
+}
+"""Functions of a length, and what they compute from a vector of that length."""
 
 
 class SelectionLengths:
@@ -39,18 +50,37 @@ class SelectionLengths:
         self._iterated: dict[int, tuple[Any, np.ndarray]] = {}  # iterators that no loop has taken, and their arrays
 
     def filling(self, f: Any, call: Callable[..., Any]) -> Any:
-        """Return `call`, np.zeros or np.ones, which takes symbolic lengths of vectors, too."""
-        like = np.zeros_like if f is np.zeros else np.ones_like
+        """Return `call` of a function in FILLING, which takes symbolic lengths of vectors, too."""
 
         def fill(*args: Any, **kwargs: Any) -> Any:
             shape = args[0] if len(args) == 1 and not kwargs else None
             number = shape[0] if type(shape) is tuple and len(shape) == 1 else shape
-            made, x = self._measured.get(id(number), (None, None))
-            if x is None or made is not number or x.ndim != 1:
-                return call(*args, **kwargs)
-            return record_call(ruled(like), (x, np.float64), {})
+            x = self._vector_of_length(number)
+            return call(*args, **kwargs) if x is None else FILLING[f](x)
 
         return fill
+
+    def _vector_of_length(self, number: Any) -> np.ndarray | None:
+        """Return a vector of which the code has asked the length, this symbolic one; None if there is none."""
+        made, x = self._measured.get(id(number), (None, None))
+        if x is None and type(number) is SymbolicInt:
+            lists = self.recording.reads.heads.lists  # type: ignore[union-attr]
+            tables = [table for table in lists.grown if table.count is number and not table.item.shape]
+            return tables[0].items() if tables else None
+        return x if x is not None and made is number and x.ndim == 1 else None
+
+    def reshaping(self, f: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """Return the arguments of a reshape with -1 for a counter, the length of the array; None for other calls."""
+        x, shape = args if f is np.reshape and len(args) == 2 else (getattr(f, "__self__", None), args)
+        given = shape[0] if len(shape) == 1 and type(shape[0]) in (list, tuple) else shape
+        counters = [n for n in given if type(n) is SymbolicInt] if getattr(f, "__name__", "") == "reshape" else []
+        if type(x) is not np.ndarray or not x.ndim or len(counters) != 1:
+            return None
+        numbers = float_of(counters[0]), float_of(self.shape_of(x)[0])
+        if not record_call(ruled(operator.eq), numbers, {}):  # a guard
+            return None
+        new = tuple([-1 if type(n) is SymbolicInt else n for n in given])
+        return (x, new) if f is np.reshape else (new,)
 
     def of_slot(self, slot: int) -> frozenset[int]:
         """Return the lengths of the selections with which the entry at a slot computes."""
@@ -106,9 +136,9 @@ class SelectionLengths:
         if self.may_select(x):
             self._iterated[id(iterator)] = iterator, x
 
-    def iterated_by(self, iterator: Any) -> np.ndarray | None:
-        """Return the selection over which an iterator runs that a loop now takes; None if there is none."""
-        return self._iterated.pop(id(iterator), (None, None))[1]
+    def iterated_by(self, iterators: Iterable[Any]) -> list[np.ndarray]:
+        """Return the selections over which iterators run that a loop now takes."""
+        return [self._iterated.pop(id(x))[1] for x in iterators if id(x) in self._iterated]
 
     def fix_iterated(self) -> None:
         """Guard the lengths of selections over which iterators run that no loop has taken."""
@@ -125,6 +155,13 @@ class SelectionLengths:
             given = [x for a in (*args, *kwargs.values(), f) for x in parts(a) if self.may_select(x)]
             before = len(self.recording.entries)
             made = call(*args, **kwargs)
+            if f is zip or f is enumerate:
+                for part in zipped_parts(made):
+                    if (x := array_behind(part)) is not None:
+                        self.note_iterator(part, x)
+                return made
+            if _reads_no_items(f, args) or (f in _KEEPING and any([made is x for x in given])):
+                return made
             if given and self._is_untraced(made, len(self.recording.entries) > before):
                 for x in given:
                     self.fix(x)
@@ -139,6 +176,13 @@ class SelectionLengths:
         if made is None or type(made) in ATOMS or type(made) is np.bool_:
             return False
         return slot_of(self.recording, made) is None and not (is_container(made) and holds_traced((made,)))
+
+
+def _reads_no_items(f: Any, args: tuple[Any, ...]) -> bool:
+    """Whether a function only asks for the type of an argument or the length of a container, or stores it in one."""
+    if f in _ASKING_TYPES or (f is len and type(args[0]) is not np.ndarray):
+        return True
+    return type(getattr(f, "__self__", None)) in (list, deque) and f.__name__ in ("append", "appendleft", "insert")
 
 
 def _is_asked_by_wengert() -> bool:

@@ -6,6 +6,7 @@ has, for each of these, the index of the part in the form of the state, see `loo
 
 from __future__ import annotations
 
+import functools
 import types
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -69,6 +70,24 @@ class FilledWithBoth(FilledList):
 FILLED: dict[Any, type[FilledList]] = {float: FilledWithFloats, np.float64: FilledWithNumPyFloats}
 
 
+class GrowingList:
+    """The kind of a list to which iterations append any number of numbers or arrays; the tape computes its length.
+
+    Subclasses have the `types` of numbers, or the `shape` and `dtype` of arrays. The class begins the form of the list,
+    before the tape has it the length follows, and the forms of the last items.
+    """
+
+    types: frozenset[type] = frozenset()
+    shape: tuple[int, ...] = ()
+    dtype: Any = np.dtype(float)
+
+
+@functools.cache
+def growing_list(types: frozenset[type], shape: tuple[int, ...], dtype: Any) -> type[GrowingList]:
+    """Return the kind of a list with such items."""
+    return type("GrowingList", (GrowingList,), {"types": types, "shape": shape, "dtype": dtype})
+
+
 class Choice:
     """The kind of a constant other than a number, such as a flag or a mode: the tape computes which one it is."""
 
@@ -95,6 +114,11 @@ class RestartError(WengertError):
 def with_lifts(lifts: Lifts, more: Lifts) -> Lifts:
     """Return lifts with more of them."""
     return {loop: lifts.get(loop, {}) | more.get(loop, {}) for loop in {**lifts, **more}}
+
+
+def grows_lists(lifts: Lifts) -> bool:
+    """Whether lifts have lists that may have any length."""
+    return any([issubclass(kind, GrowingList) for kinds in lifts.values() for kind in kinds.values()])
 
 
 def numbers_set_in(frame: types.FrameType, head: LoopHead, is_traced: Callable[[Any], bool]) -> dict[Place, type]:
@@ -126,7 +150,7 @@ def keeps_types(places: Mapping[Place, type], forms: Mapping[VariableName, Any])
             continue
         for k in place.path:
             form = form[k]
-        is_known = kind is Choice or issubclass(kind, FilledList) or form[0] is kind
+        is_known = kind is Choice or issubclass(kind, (FilledList, GrowingList)) or form[0] is kind
         if not is_known and not keeps_float(form[0], kind):
             return False
     return True
@@ -149,7 +173,7 @@ def _differing_parts(a: Any, b: Any) -> dict[tuple[int, ...], type] | None:
     """Return the paths of the constants in which two forms differ, with types; None if they differ otherwise."""
     if a == b:
         return {}
-    kind = _lifted_type(a, b)
+    kind = _lifted_type(a, b) or _growing_kind(a, b)
     if kind is not None:
         return {(): kind}
     if a == (GrownList, 0) and b[:1] == (GrownList,):  # the first iteration has appended to an empty list
@@ -165,6 +189,33 @@ def _differing_parts(a: Any, b: Any) -> dict[tuple[int, ...], type] | None:
         index = k - len(a) if a[0] is GrownList else k
         found |= {(index, *path): kind for path, kind in kinds.items()}
     return found
+
+
+def _growing_kind(a: Any, b: Any) -> type[GrowingList] | None:
+    """Return the kind of a list whose form at a head is `a`, and `b` at the next, if it has grown; None for others."""
+    t = a[0] if type(a) is type(b) is tuple and a[:1] == b[:1] else None
+    if t is list and len(a) < len(b):
+        items = b[1:]
+    elif t in (GrownList, GrowingList) and a[1] != b[1] and (t is GrowingList or a != (GrownList, 0)):
+        items = b[2:] or a[2:]
+    else:
+        return None
+    kinds = {_item_kind(item) for item in items}
+    if len(kinds) == 1:
+        return kinds.pop()
+    is_of_numbers = None not in kinds and all([kind.types for kind in kinds])  # type: ignore[union-attr]
+    return growing_list(frozenset(FLOATS), (), np.dtype(float)) if kinds and is_of_numbers else None
+
+
+def _item_kind(form: Any) -> type[GrowingList] | None:
+    """Return the kind of a list of items with such a form; None if the tape cannot have it."""
+    if form[0] in FLOATS:
+        return growing_list(frozenset(form[:1]), (), np.dtype(float))
+    if form[0] is not np.ndarray or len(form) < 3:
+        return None
+    shape, dtype = (form[1].shape, np.dtype(form[1].dtype)) if isinstance(form[1], ValueSpec) else form[1:3]
+    is_fixed = shape and -1 not in shape and dtype.kind in "fc"
+    return growing_list(frozenset(), shape, dtype) if is_fixed else None
 
 
 def _may_set_part(t: type, k: int) -> bool:

@@ -25,6 +25,7 @@ from wengert.compiling.watched.item_stores import ItemStores
 from wengert.compiling.watched.lifting import (
     LIFTABLE,
     FilledList,
+    GrowingList,
     Lifts,
     LoopKey,
     Place,
@@ -39,6 +40,7 @@ from wengert.compiling.watched.lifting import (
     with_lifts,
 )
 from wengert.compiling.watched.loop_states import (
+    COMPREHENSION,
     MOST_PARTS,
     IncomparableError,
     StateWalk,
@@ -128,6 +130,9 @@ class Heads:
         loop = LoopRun(len(self.reads.recording.entries), (original(frame.f_code) or frame.f_code, head.number))
         loop.length = operator.length_hint(iterator[0]) if iterator else 0
         loop.has_test = selects  # the number of its iterations is one
+        has_number = selects or getattr(iterator[0] if iterator else None, "number", None) is not None
+        may_grow = head.fills >= 0 and loop.key not in self.reads.effects.learned.unfilled
+        loop.grows = may_grow and (head.breaks or has_number or not head.is_for)
         self.retyped.begin = self.retyped.begin or loop.begin
         self.loops[id(frame), head.number] = loop, None
         is_generator = bool(iterator) and type(iterator[0]) is types.GeneratorType
@@ -151,6 +156,7 @@ class Heads:
         if consumer is None or consumer.f_code is not gathered.__code__:
             return False
         self.filled[id(frame), head.number] = consumer.f_locals["found"]
+        self.lists.gathered.append(consumer.f_locals["found"])
         return True
 
     def begin_iteration(self, frame: types.FrameType, head: LoopHead, iterator: list[Any], site: Site | None) -> None:
@@ -170,6 +176,7 @@ class Heads:
                 self.restart_if_needed(frame, loop, iterator)
             return
         chosen: dict[Place, Any] = {}
+        self.lists.catch_up(self.filled.get(key))
         try:
             lifted = self.lift(frame, self.lifts.get(loop.key, {}), loop.key, not head.is_for)
             lifted |= separate(self, frame, head, loop, is_first=before is None)
@@ -275,7 +282,10 @@ class Heads:
         for place, kind in sorted(kinds.items(), key=lambda item: item[0]):
             depth, function, name = place.variable
             f = frames[depth] if depth < len(frames) else frame
-            value: Any = part_at(f.f_locals.get(name), place.path) if f.f_code.co_name == function else None
+            held = f.f_locals.get(name)
+            if name == COMPREHENSION and issubclass(kind, GrowingList):
+                held = self.filled.get((id(f), loop[1]))
+            value: Any = part_at(held, place.path) if f.f_code.co_name == function else None
             slot = slot_of(self.reads.recording, value)
             if slot is not None:
                 if place in self.began:
@@ -309,6 +319,8 @@ class Heads:
             elif issubclass(kind, np.ndarray) and type(value) is np.ndarray and value.size and value.flags.writeable:
                 first = (0,) * value.ndim
                 HOOKS["setitem"](value, first, lift_constant(self.reads.recording, value[first]), STATE.site)
+            elif issubclass(kind, GrowingList) and id(value) not in self.lists.views:
+                self.lists.grow(value, loop, kind)
             elif issubclass(kind, FilledList) and id(value) not in self.lists.views:
                 for k in range(len(place.path) + 1):  # a list of lists as a whole, if possible
                     if self.lists.fill(part_at(f.f_locals.get(name), place.path[:k]), [loop], kind):

@@ -17,7 +17,16 @@ import numpy as np
 
 from wengert.compiling.constants import constant_key
 from wengert.compiling.loops.periodicity import static_spec
-from wengert.compiling.watched.lifting import GrownList, Place, VariableName, form_at, is_choice, is_past, with_part
+from wengert.compiling.watched.lifting import (
+    GrowingList,
+    GrownList,
+    Place,
+    VariableName,
+    form_at,
+    is_choice,
+    is_past,
+    with_part,
+)
 from wengert.compiling.watched.marks import LoopRun, LoopState
 from wengert.compiling.watched.symbolic_ints import lift_constant
 from wengert.compiling.watched.symbolic_iterators import SYMBOLIC_ITERATORS
@@ -101,7 +110,11 @@ class StateWalk:
         past: list[int] = []
         grown, lists = grown_lists(head, loop), dict[str, list[Any]]()
         if head.fills:
-            lists[COMPREHENSION] = self.heads.filled[id(frame), head.number]
+            made = self.heads.filled[id(frame), head.number]
+            if id(made) in self.heads.lists.views:
+                forms[0, frame.f_code.co_name, COMPREHENSION] = self.form(made)
+            else:
+                lists[COMPREHENSION] = made
         forms[0, "", "something outside of the function"] = f"{self.heads.reads.effects.count}"
         for depth, f in enumerate(frames_of(frame)):
             forms[depth, f.f_code.co_name, "the position in the code"] = self.heads.id_of(f.f_code), f.f_lasti
@@ -110,7 +123,7 @@ class StateWalk:
             for name, value in names.items():
                 if name in f.f_code.co_varnames and name not in {*live, *f.f_code.co_cellvars}:
                     continue
-                if depth == 0 and type(value) is list and name in grown:
+                if depth == 0 and type(value) is list and name in grown and id(value) not in self.heads.lists.views:
                     lists[name] = value
                     if name in head.indexed:
                         known = max(grown[name], self.heads.depth_of(loop, name))
@@ -167,6 +180,9 @@ class StateWalk:
             if not is_alone:
                 forms[variable] = self.form(value)
                 continue
+            if loop.grows:
+                forms[variable] = GrowingList, len(value), *map(self.form, last[-1:])
+                continue
             old = [*map(self.form, last[: max(0, len(last) - more)])]
             first = len(self.slots)
             forms[variable] = GrownList, more, *old, *map(self.form, last[len(old) :])
@@ -178,7 +194,7 @@ class StateWalk:
         """Return items of lifted zeros, such as an iteration appends: the first iteration has no last items."""
         heads, items = self.heads, dict[int, Any]()
         kinds = heads.lifts.get(loop.key, {})
-        for place in sorted([place for place in kinds if place.variable == variable]):
+        for place in sorted([place for place in kinds if place.variable == variable and place.path]):
             k, kind = place.path[0], kinds[place]
             if kind in (list, tuple):
                 items[k] = []

@@ -26,6 +26,9 @@ class LoopRun:
         self.seen: dict[int, int] = {}
         self.key = key
         self.keeps_types = True  # whether constants keep their types where they are lifted
+        self.grows = (
+            False  # whether it may end before its iterator, so that a list to which it appends may have any length
+        )
         self.is_over = False  # whether a `for` is exhausted
         self.length = 0  # how many iterations its iterator was to give
         self.makes_lists = False  # whether it appends to lists or writes items of them

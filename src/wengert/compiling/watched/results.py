@@ -57,6 +57,8 @@ def result_expression(reads: Reads, recording: Recording, value: Any, slots: lis
     if slot is not None:
         slots.append(slot)
         return f"int(r[{len(slots) - 1}])" if t is SymbolicInt else f"r[{len(slots) - 1}]"
+    if t is list and (view := reads.heads.lists.views.get(id(value))) is not None:
+        reads.heads.lists.settle(view)
     is_new = id(value) not in reads.known_objects and id(value) not in reads.placed
     if t in (list, dict, tuple) and is_new:
         if t is not tuple:

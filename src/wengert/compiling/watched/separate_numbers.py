@@ -34,7 +34,8 @@ def separate(heads: Any, frame: types.FrameType, head: LoopHead, loop: LoopRun, 
     held = dict(frame.f_locals)
     slots = {name: slot_of(recording, held[name]) for name in head.live & held.keys()}
     for name in grown_lists(head, loop).keys() & loop.lengths.keys() if heads.may_branch(loop) else ():
-        _separate_items(heads, held.get(name), loop.lengths[name])
+        if id(held.get(name)) not in heads.lists.views:
+            _separate_items(heads, held.get(name), loop.lengths[name])
     seen = loop.counters.union([slot for name, slot in slots.items() if name not in head.set])
     for name in sorted(head.set & slots.keys() - {*frame.f_code.co_cellvars}):
         slot, value, step = slots[name], held[name], None

@@ -17,17 +17,21 @@ from wengert.compiling.watched.counter_lookups import is_lookup
 from wengert.compiling.watched.effect_calls import is_effect
 from wengert.compiling.watched.effects import Sink
 from wengert.compiling.watched.filled_list_hooks import (
+    appending,
     comparing_identity,
     filled_item,
     has_filled,
     is_in_array,
+    iterating,
+    length_of_grown,
+    reduced_list,
     settle,
     settling,
     with_items_read,
 )
 from wengert.compiling.watched.filled_lists import ListStandIn
 from wengert.compiling.watched.hooks import WATCHING_HOOKS
-from wengert.compiling.watched.lengths import MEASURES, measured
+from wengert.compiling.watched.lengths import FILLING, MEASURES, measured
 from wengert.compiling.watched.outer_reads import reads_here
 from wengert.compiling.watched.records import DictStandIn, has_records, is_stand_in, record_of, refuse_record
 from wengert.compiling.watched.symbolic_ints import (
@@ -107,7 +111,11 @@ def _counting_unary(fn: Any, hook: Any) -> Any:
 
 
 def _counting_truth(hook: Any) -> Any:
-    return lambda a, site: hook(float_of(_length_of(a) if type(a) is Sink else a), site)
+    def call(a: Any, site: Site | None) -> Any:
+        length = _length_of(a) if type(a) is Sink else length_of_grown(a)
+        return hook(float_of(a if length is None else length), site)
+
+    return call
 
 
 def _length_of(sink: Any) -> Any:
@@ -187,6 +195,7 @@ _SEARCHED_CONTAINERS = {list, set, frozenset}
 _COUNTERS = {SymbolicInt, SymbolicBounds}
 
 
+_FILLING_TYPES = {*map(type, FILLING)}
 _WITH_ITEMS = {list, dict, ListStandIn}
 
 
@@ -258,12 +267,14 @@ def _counting_resolve(f: Any, site: Site | None = None) -> Any:
         STATE.site = site
         return f
     if type(f) in _METHODS_OF_C:
+        if (append := appending(f)) is not None:
+            return append
         settle(f.__self__)
         if has_records():
             refuse_record(f.__self__, f"{callable_name(f)} is called on")
     resolved = WATCHING_HOOKS["resolve"](f, site)
     lengths = _lengths()
-    if lengths is not None and (f is np.ones or f is np.zeros):
+    if lengths is not None and type(f) in _FILLING_TYPES and f in FILLING:
         return lengths.filling(f, resolved if f is np.ones else _counting_call(f, resolved, None))
     return resolved if _runs_watched_code(f) else _counting_call(f, resolved, lengths)
 
@@ -274,6 +285,8 @@ def _counting_call(f: Any, resolved: Any, lengths: Any) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
         if f in (isinstance, type, len) and args and is_stand_in(args[0]):
             return resolved(record_of(args[0]).original, *args[1:])  # type: ignore[union-attr]
+        if not kwargs and (made := reduced_list(f, args)) is not None:
+            return made
         args = with_items_read(f, args)
         if has_records():
             _refuse_records((*args, *kwargs.values()), f"{callable_name(f)} is called on")
@@ -285,6 +298,8 @@ def _counting_call(f: Any, resolved: Any, lengths: Any) -> Any:
             return resolved(*args, **kwargs)
         if f is len and type(args[0]) is Sink:
             return _length_of(args[0])
+        if f is len and (length := length_of_grown(args[0])) is not None:
+            return length
         if lengths is not None and len(args) == 1 and type(args[0]) is np.ndarray and not kwargs:
             if f in MEASURES:
                 return measured(args[0], lengths, f)
@@ -362,6 +377,8 @@ def _call_with_counter(f: Any, resolved: Any, args: tuple[Any, ...]) -> Any:
         return record_integer_call(operator.abs, *args)
     if f is range:
         return SymbolicBounds(*args)
+    if (lengths := _lengths()) is not None and (unknown := lengths.reshaping(f, args)) is not None:
+        return resolved(*unknown)
     if f is isinstance and type(args[0]) is SymbolicInt and _is_plain_class(args[1]):
         return isinstance(0, args[1])
     if f in (float, np.float64, bool) or _gives_same_floats(f, args):
@@ -497,6 +514,7 @@ COUNTING_HOOKS = {
     "touched": _counting_touched,
 }
 COUNTING_HOOKS |= {name: settling(COUNTING_HOOKS[name]) for name in _READING_ITEMS}
+COUNTING_HOOKS["iterable"] = iterating(COUNTING_HOOKS["iterable"])
 """The hooks of a trace with symbolic integers."""
 
 

@@ -5,6 +5,7 @@ The items of an array are read at a symbolic integer, those of a list or tuple f
 
 from __future__ import annotations
 
+import functools
 import operator
 import sys
 import types
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.watched.containers import is_named_tuple
+from wengert.compiling.watched.growing_lists import GrowingItems
 from wengert.compiling.watched.records import (
     CONSTANT_KIND,
     Column,
@@ -137,7 +139,7 @@ class SymbolicItems(SymbolicRange):
         lengths: Any = recording.reads.lengths  # type: ignore[union-attr]
         number = None if lengths is None or last >= 0 else lengths.shape_of(array)[0]
         if type(number) is SymbolicInt:
-            self.runs(number)
+            self.number = number
             self.tables = [slot_of(recording, array)]  # type: ignore[list-item]
 
     def __length_hint__(self) -> int:
@@ -154,6 +156,9 @@ class SymbolicTuples(SymbolicRange):
     def __init__(self, given: Any, parts: Sequence[Any]) -> None:
         self.given, self.parts = given, parts
         self.tables = [table for part in parts for table in part.tables]
+        numbers = [operator.length_hint(part) if part.number is None else part.number for part in parts]
+        if any([type(number) is SymbolicInt for number in numbers]):
+            self.number = functools.reduce(_lesser, [number for number in numbers if int(float_of(number)) < WHOLE])
 
     @property
     def counters(self) -> list[Any]:
@@ -164,6 +169,25 @@ class SymbolicTuples(SymbolicRange):
 
     def take(self, item: Any) -> Any:
         return tuple([part.take(x) for part, x in zip(self.parts, item, strict=True)])
+
+
+def _lesser(a: Any, b: Any) -> Any:
+    return b if record_call(ruled(operator.lt), (float_of(b), float_of(a)), {}) else a
+
+
+class SymbolicGrown(SymbolicRange):
+    """A replacement of an iterator over a growing list, which reads its items from the array."""
+
+    def __init__(self, recording: Recording, given: GrowingItems) -> None:
+        super().__init__(recording, given, range(len(given.table.root)))
+        self.table, self.number = given.table, given.table.count
+        self.tables = [slot_of(recording, given.table.array)]  # type: ignore[list-item]
+
+    def take(self, item: Any) -> Any:
+        k = int(float_of(self.next))
+        if self.table.count is not self.number or not self.table.is_growing or item is not self.table.root[k]:
+            self.table.refuse("a loop changes the list that it runs over")
+        return self.table.item_at(self.advance(k), item)
 
 
 class SymbolicRows(SymbolicRange):
@@ -311,32 +335,41 @@ def check_tables(recording: Recording) -> None:
             refuse_counter("it returns an array of a list")
 
 
-SYMBOLIC_ITERATORS = (SymbolicRange, SymbolicItems, SymbolicTuples, SymbolicRows)
+SYMBOLIC_ITERATORS = (SymbolicRange, SymbolicItems, SymbolicTuples, SymbolicGrown, SymbolicRows)
 
 
 def symbolic_iterator(recording: Recording, iterator: Any) -> Any:
     """Return the replacement of an iterator that has not begun; None if there is none."""
+    made = _replacement(recording, iterator)
+    if made is not None and made.number is not None:
+        made.runs(made.number)
+    return made
+
+
+def _replacement(recording: Recording, iterator: Any) -> Any:
+    if type(iterator) is GrowingItems:
+        return SymbolicGrown(recording, iterator) if iterator.items is None and iterator.table.is_growing else None
     if type(iterator) is _RANGE_ITERATOR:
         reduced: Any = iterator.__reduce__()
         _, (numbers,), *begun = reduced
         return SymbolicRange(recording, iterator, numbers[begun[0] if begun and begun[0] else 0 :])
-    array = _array_behind(iterator)
+    array = array_behind(iterator)
     if array is not None:
         return SymbolicItems(recording, iterator, array)
     if (items := _items_behind(recording, iterator)) is not None:
         return SymbolicRows(recording, iterator, items)
-    parts = _parts_of(iterator)
-    found = [symbolic_iterator(recording, part) for part in parts]
+    parts = zipped_parts(iterator)
+    found = [_replacement(recording, part) for part in parts]
     return SymbolicTuples(iterator, found) if parts and None not in found else None
 
 
 def may_be_symbolic(recording: Recording, iterator: Any) -> bool:
     """Whether an iterator has a replacement."""
-    if type(iterator) is _RANGE_ITERATOR or _array_behind(iterator) is not None:
+    if type(iterator) in (_RANGE_ITERATOR, GrowingItems) or array_behind(iterator) is not None:
         return True
     if _items_behind(recording, iterator) is not None:
         return True
-    parts = _parts_of(iterator)
+    parts = zipped_parts(iterator)
     return bool(parts) and all([may_be_symbolic(recording, part) for part in parts])
 
 
@@ -350,7 +383,7 @@ def _items_behind(recording: Recording, iterator: Any) -> Sequence[Any] | None:
     return items if is_whole and has_columns(recording, items) else None
 
 
-def _array_behind(iterator: Any) -> np.ndarray | None:
+def array_behind(iterator: Any) -> np.ndarray | None:
     """Return the array whose items a hook iterates over."""
     if type(iterator) is not types.GeneratorType or iterator.gi_code is not _ARRAY_ITEMS or iterator.gi_frame is None:
         return None
@@ -359,7 +392,7 @@ def _array_behind(iterator: Any) -> np.ndarray | None:
     return array if type(array) is np.ndarray and array.dtype.kind in "fciu" and not is_rounded else None
 
 
-def _parts_of(iterator: Any) -> Sequence[Any]:
+def zipped_parts(iterator: Any) -> Sequence[Any]:
     """Return the iterators that a `zip` or `enumerate` advances together."""
     if type(iterator) is zip:
         parts: Sequence[Any] = iterator.__reduce__()[1]

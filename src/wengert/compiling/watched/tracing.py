@@ -14,7 +14,7 @@ from wengert.compiling.watched.call_hooks import resolve_without_site
 from wengert.compiling.watched.effects import Learned, without_counters
 from wengert.compiling.watched.hooks import WATCHING_HOOKS
 from wengert.compiling.watched.lengths import SelectionLengths
-from wengert.compiling.watched.lifting import Lifts, RestartError, with_lifts
+from wengert.compiling.watched.lifting import Lifts, RestartError, grows_lists, with_lifts
 from wengert.compiling.watched.loop_heads import Heads
 from wengert.compiling.watched.outer_reads import Reads
 from wengert.compiling.watched.records import check_records
@@ -140,6 +140,7 @@ class Tracer:
                 reads.effects.watch_generator(rng)
             reads.heads.lifts = learned.allowed(lifts or {})
             reads.heads.restarts = restarts
+            learned.selects |= learned.may_select and grows_lists(lifts or {})
             if learned.selects:
                 reads.lengths = SelectionLengths(recording, learned.measures)
             if earlier is not None:
@@ -266,4 +267,6 @@ def _first_line(f: Any) -> Site | None:
 def _why_refused(error: WengertError) -> str:
     """Return the line and the reason of a refusal; nothing if the next trace does what this one did not."""
     lesson = getattr(error, "lesson", None)
-    return "" if lesson is not None and lesson[0] in ("depths", "mixed") else f" ({str(error).splitlines()[0]})"
+    return (
+        "" if lesson is not None and lesson[0] in ("depths", "mixed", "rooms") else f" ({str(error).splitlines()[0]})"
+    )
