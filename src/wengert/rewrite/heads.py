@@ -47,6 +47,7 @@ def set_apart(items: list[Any], places: int) -> tuple[list[Any], dict[int, LoopH
     straight = straight_places(items, live, before, outside)
     loops = {place[label]: loop_at(before, place[label]) for label in labels}
     grown = {head: grown_within(items, loop) for head, loop in loops.items()}
+    breaking = {head for head, loop in loops.items() if _may_break(items, loop, place)}
     inmost = {k: head for head in sorted(loops, key=lambda head: -len(loops[head])) for k in loops[head]}
     meeting = dict[int, int]()
     for head, loop in loops.items():
@@ -72,7 +73,7 @@ def set_apart(items: list[Any], places: int) -> tuple[list[Any], dict[int, LoopH
             instr: Any = next(i for i in items[k:] if isinstance(i, Instr))
             after = live[place[instr.arg]] if is_for else live[k]
             changes = set_within(items, loops[k]), *grown[k]
-            fills, breaks = added.get(item, [0])[0] or 0, _may_break(items, loops[k], place)
+            fills, breaks = added.get(item, [0])[0] or 0, k in breaking
             heads[len(made)] = at_heads[k] = LoopHead(
                 k, k, k, live_in_loop(k, k), is_for, counts, *changes, after, fills, breaks
             )
