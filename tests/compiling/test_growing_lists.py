@@ -316,7 +316,55 @@ def chosen(p):
     return np.sum(np.array(large) ** 2) / len(large)
 
 
+def pairs(p):
+    x, n, found = p[0], 0, []
+    while x > 1.0:
+        x = x * p[1]
+        n += 1
+        found.append((n * 0.1, x))
+    return sum([t * v for t, v in found])
+
+
+def counted_pairs(p):
+    x, n, found = p[0], 0, []
+    while x > 1.0:
+        x = x * p[1]
+        n += 1
+        if x < 5.0:
+            found.append((n, x))
+    return sum([WEIGHTS[k] * v / k for k, v in found]) + np.sum(np.array(found)[:, 1]) * found[-1][0]
+
+
+def lists_of_numbers(p):
+    x, states = p[0], [[0.0, p[0]]]
+    while x > 1.0:
+        x = x * p[1]
+        states.append([states[-1][0] + 0.1, x])
+    t = np.array(states)[:, 0]
+    return np.trapezoid([row[1] for row in states], t) + sum([b[1] * a[0] for a, b in zip(states[:-1], states[1:])])  # noqa: B905, RUF007
+
+
+def two_at_once(p):
+    x, xs = p[0], []
+    while x > 1.0:
+        x = x * p[1]
+        xs.extend([x, x * x])
+        xs += [x * 0.5]
+    return np.sum(np.array(xs) ** 2) + len(xs) * x
+
+
+def numbers_of_steps(p):
+    x, n, found = p[0], 0, []
+    while x > 1.0:
+        x = x * p[1]
+        n += 1
+        found.append(n)
+    return x * found[-1] + sum(found) * x + WEIGHTS[found[0]] * x
+
+
+WEIGHTS = np.sin(np.arange(40.0))
 ONE_TRACE = [
+    pairs, counted_pairs, lists_of_numbers, two_at_once, numbers_of_steps,
     some_branches, until_a_break, rows, copies_of_rows, an_object, a_dictionary, two_loops, newton_in_each, two_types,
     interpolated, chosen,
 ]  # fmt: skip
@@ -377,22 +425,41 @@ def appended_as_it_is_read(p):
     return np.sum(np.array(xs)) + x
 
 
-def whole_numbers(p):
-    x, n, found = p[0], 0, []
+def row_written_in_place(p):
+    x, row, rows_found = p[0], [0.0, 0.0], []
+    while x > 1.0:
+        x = x * p[1]
+        row[0], row[1] = x, 2 * x
+        rows_found.append(row)
+    return np.sum(np.array(rows_found) ** 2)
+
+
+def row_written_later(p):
+    x, rows_found = p[0], []
+    while x > 1.0:
+        x = x * p[1]
+        row = [x, x * 2]
+        rows_found.append(row)
+    row[0] = p[0]
+    return np.sum(np.array(rows_found) ** 2)
+
+
+def row_written_through_the_list(p):
+    x, rows_found = p[0], []
+    while x > 1.0:
+        x = x * p[1]
+        rows_found.append([x, x * 2])
+    rows_found[-1][1] = p[0] * 3
+    return np.sum(np.array(rows_found) ** 2)
+
+
+def rows_of_two_lengths(p):
+    x, n, rows_found = p[0], 0, []
     while x > 1.0:
         x = x * p[1]
         n += 1
-        found.append(n)
-    return x * found[-1] + sum(found) * x
-
-
-def pairs(p):
-    x, n, found = p[0], 0, []
-    while x > 1.0:
-        x = x * p[1]
-        n += 1
-        found.append((n * 0.1, x))
-    return sum([t * v for t, v in found])
+        rows_found.append([x] * (1 + n % 2))
+    return sum([sum(row) for row in rows_found])
 
 
 def a_list_in_each(p):
@@ -410,7 +477,8 @@ def a_list_in_each(p):
     "f",
     [
         written_in_place, written_later, written_through_the_list, row_identity, read_as_it_grows,
-        appended_as_it_is_read, whole_numbers, pairs, a_list_in_each,
+        appended_as_it_is_read, row_written_in_place, row_written_later, row_written_through_the_list,
+        rows_of_two_lengths, a_list_in_each,
     ],
 )  # fmt: skip
 def test_lists_that_may_not_grow_on_the_tape_keep_their_meaning(f):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -105,7 +106,9 @@ def _is_of_arrays(f: Any) -> bool:
 def _read_for(f: Any, a: Any, reads_copies: bool, takes_arrays: bool) -> Any:
     view = list_view(a) if type(a) in (list, ListStandIn) else None
     if type(view) is GrowingTable:
-        return GrowingItems(view) if f is zip or f is enumerate else view.items() if takes_arrays else a
+        if f is zip or f is enumerate:
+            return GrowingItems(view)
+        return view.items() if takes_arrays and not view.is_whole else a
     if view is not None:
         return lists_here().copy(view) if reads_copies else a  # type: ignore[union-attr]
     if takes_arrays and type(a) in (list, tuple) and any([type(list_view(part)) is GrowingTable for part in a]):
@@ -125,9 +128,35 @@ def reduced_list(f: Any, args: tuple[Any, ...]) -> Any:
 
 
 def appending(method: Any) -> Any:
-    """Return what appends to a growing list in place of its method `append`; None for other methods."""
-    view = list_view(method.__self__) if method.__name__ == "append" else None
-    return view.append if type(view) is GrowingTable else None
+    """Return what appends to a growing list in place of its method; None for other methods."""
+    view = list_view(method.__self__) if method.__name__ in ("append", "extend") else None
+    if type(view) is not GrowingTable:
+        return None
+    return view.append if method.__name__ == "append" else functools.partial(_extend, view, method)
+
+
+def _extend(view: Any, method: Any, items: Any) -> None:
+    if type(items) in (list, tuple) and list_view(items) is None:
+        for item in items:
+            view.append(item)
+    else:
+        settle(view.root)
+        settle(items)
+        method(items)
+
+
+def extending(hook: Any) -> Any:
+    """Return the hook of `+=`, which appends to a growing list."""
+
+    def call(right: Any, left: Any, site: Site | None) -> Any:
+        view = list_view(left) if type(left) is list and type(right) is list else None
+        if type(view) is not GrowingTable:
+            return hook(right, left, site)
+        STATE.site = site
+        _extend(view, left.extend, right)
+        return left
+
+    return call
 
 
 def length_of_grown(thing: Any) -> Any:
@@ -141,17 +170,17 @@ def is_in_array(thing: Any) -> bool:
     return type(thing) in FILLABLE and list_view(thing) is not None
 
 
+_ITEMS = {float, np.float64, np.ndarray, list, tuple}
+
+
 def comparing_identity(hook: Any) -> Any:
     """Return the hook of `is` or `is not`, which refuses numbers if loops fill lists with them."""
 
     def call(right: Any, left: Any, site: Site | None) -> Any:
-        if (
-            type(left) is type(right)
-            and type(left) in (float, np.float64, np.ndarray)
-            and (lists := lists_here()) is not None
-        ):
+        lists = lists_here() if type(left) is type(right) and type(left) in _ITEMS else None
+        if lists is not None:
             STATE.site = site
-            lists.refuse_identity()
+            lists.refuse_identity(type(left))
         return hook(right, left, site)
 
     return call

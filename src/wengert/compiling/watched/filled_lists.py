@@ -28,7 +28,7 @@ from wengert.compiling.watched.lifting import (
     FilledWithBoth,
     GrowingList,
     LoopKey,
-    growing_list,
+    of_both_floats,
 )
 from wengert.compiling.watched.records import is_held, refused_method
 from wengert.compiling.watched.symbolic_ints import SymbolicInt, float_of, lift_constant, recorded_key, refuse_counter
@@ -39,6 +39,7 @@ from wengert.recording.primitives import ruled
 from wengert.recording.record import record_call
 from wengert.recording.recording import STATE, flat_slots
 from wengert.recording.slots import slot_of
+from wengert.values.specs import FLOATS
 
 MOST_SETTLED = 4
 """How often the items of a list may be read from its array at once, before loops no longer fill it."""
@@ -128,9 +129,11 @@ class FilledLists:
         is_own = type(root) is list and id(root) not in self.reads.known_objects and not is_gathered
         if not is_own or STATE.recording is not self.reads.recording or loop in self.learned.unfilled:
             return
-        if kind.types and (loop in self.learned.mixed or not kind.types.issuperset(map(type, root))):
-            kind = growing_list(FilledWithBoth.types, (), np.dtype(float))
+        if kind.types <= FLOATS and kind.types and loop in self.learned.mixed:
+            kind = of_both_floats(kind)
         table = GrowingTable(self, root, kind, loop)
+        if not all(map(table.holds, root)) and kind.types and kind.types <= FLOATS:
+            table = GrowingTable(self, root, of_both_floats(kind), loop)
         if all(map(table.holds, root)):
             table.begin()
             self.show(table)
@@ -215,11 +218,13 @@ class FilledLists:
     def unread_item(self, table: Any, value: Any) -> Any:
         """Return a value that is like an item, and that nothing may read."""
         recording = self.reads.recording
+        if type(value) in (list, tuple):
+            return type(value)([self.unread_item(table, part) for part in value])
         if type(value) is np.ndarray:
             made: Any = value.copy()
             recording.memory.add_root(made, recording.constant(made))
         else:
-            made = lift_constant(recording, value)
+            made = lift_constant(recording, int(float_of(value)) if type(value) is SymbolicInt else value)
         self.unread[slot_of(recording, made)] = table  # type: ignore[index]
         return made
 
@@ -356,15 +361,15 @@ class FilledLists:
         if STATE.recording is not self.reads.recording:
             self.refuse(table, "a function under wg.vmap uses a list that a loop fills")
 
-    def refuse(self, table: Table, reason: str, is_mixed: bool = False) -> Any:
+    def refuse(self, table: Any, reason: str, is_mixed: bool = False) -> Any:
         """Raise SymbolicIntError at the user's line; the next trace has no array, or one for numbers of both types."""
         is_mixed &= table.kind is not FilledWithBoth
         return refuse_counter(reason, ("mixed" if is_mixed else "unfilled", table.loops))
 
-    def refuse_identity(self) -> None:
-        """Refuse to compare the identity of numbers, if loops fill lists: an item is another number at each read."""
-        for table in self.unread.values():
-            self.refuse(table, "it compares the identity of numbers")
+    def refuse_identity(self, t: type) -> None:
+        """Refuse to compare the identity of things of a type, if lists have such items: each read makes another one."""
+        for table in self.unread.values() if t in FLOATS else [x for x in self.grown if x.item.shape]:
+            self.refuse(table, "it compares the identity of numbers or arrays")
 
     def check(self) -> None:
         """Refuse a trace that has read an item otherwise than from the array."""

@@ -17,20 +17,26 @@ import numpy as np
 
 from wengert.compiling.watched.lifting import FILLED, FilledList, FilledWithBoth, GrowingList, LoopKey
 from wengert.compiling.watched.symbolic_ints import (
+    SymbolicInt,
     float_of,
     lift_constant,
     record_integer_call,
     recorded_key,
     refuse_counter,
+    symbolic_int,
 )
 from wengert.hooks.code_swap import HOOKS
 from wengert.recording.primitives import ruled
 from wengert.recording.record import record_call
 from wengert.recording.recording import STATE
+from wengert.values.specs import FLOATS
 from wengert.values.views import owner_of
 
 LEAST_ROOM = 256
 """For how many items the array of a list has room at first; each time that this is too few, for four times as many."""
+
+
+_INTEGERS = {int, SymbolicInt}
 
 
 class GrowingTable:
@@ -49,6 +55,7 @@ class GrowingTable:
         self.count: Any = None
         self.length = 0  # how many items of the list the array has
         self.frozen: list[tuple[np.ndarray, int]] = []  # arrays that are items, and since when nothing may write them
+        self.frozen_rows: list[tuple[list[Any], list[Any]]] = []  # lists that are items, with their content
 
     @property
     def is_growing(self) -> bool:
@@ -71,25 +78,36 @@ class GrowingTable:
 
     def holds(self, item: Any) -> bool:
         """Whether the array can hold an item."""
-        if not self.item.shape:
-            return type(item) in self.item.types
-        is_alike = type(item) is np.ndarray and (item.shape, item.dtype) == (self.item.shape, self.item.dtype)
+        kind: Any = self.item
+        if kind.container is not None:
+            if type(item) is not kind.container or len(item) != kind.shape[0]:
+                return False
+            return all([type(x) in (_INTEGERS if k in kind.whole else kind.types) for k, x in enumerate(item)])
+        if not kind.shape:
+            return type(item) in (_INTEGERS if self.is_whole else kind.types)
+        is_alike = type(item) is np.ndarray and (item.shape, item.dtype) == (kind.shape, kind.dtype)
         return is_alike and item.flags.c_contiguous
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the items are integers."""
+        return self.item.types == {int}
 
     def append(self, item: Any) -> None:
         """Append an item, as `list.append` does."""
         self._check_recording()
         if not self.holds(item):
-            self.refuse("a list has items of several types", type(item) in FilledWithBoth.types and not self.item.shape)
+            parts = item if type(item) in (list, tuple) else (item,)
+            self.refuse("a list has items of several types", {*map(type, parts)} <= FLOATS | _INTEGERS)
         if len(self.root) >= self.room:
             [loop] = self.loops
             refuse_counter("a list grows beyond its room", ("rooms", [(loop, 4 * self.room)]))
         record_call(ruled(operator.lt), (float_of(self.count), float(self.room)), {})  # a guard
-        HOOKS["setitem"](self.array, recorded_key(self.count), item, STATE.site)
-        if self.item.shape:
-            self._freeze(item)
-        elif type(item) is float:
-            self.firsts.add(self.lists.known_float(item))
+        for key, part in self._parts(self.count, item):
+            HOOKS["setitem"](self.array, recorded_key(key), float_of(part), STATE.site)
+            if type(part) is float:
+                self.firsts.add(self.lists.known_float(part))
+        self._freeze(item)
         self.root.append(self.lists.unread_item(self, item))
         self.length += 1
         self.count = record_integer_call(operator.add, self.count, 1)
@@ -123,7 +141,7 @@ class GrowingTable:
 
     def extremum(self, f: Any) -> Any:
         """Return the first largest or smallest item, as `max` or `min` does; None if there is none, or one is nan."""
-        if self.item.shape or not self.root or any([item != item for item in self.root]):
+        if self.item.shape or self.is_whole or not self.root or any([item != item for item in self.root]):
             return None
         record_call(ruled(operator.gt), (float_of(self.count), 0.0), {})  # a guard
         place = record_call(ruled(np.argmax if f is max else np.argmin), (self.items(),), {})
@@ -136,25 +154,37 @@ class GrowingTable:
         record_call(ruled(operator.gt), (float_of(self.count), 0.0), {})  # a guard
         terms = record_call(ruled(np.where), (self.mask(), self.array, 0.0), {})
         totals = record_call(ruled(np.cumsum), (terms,), {})
-        read = np.ndarray.item if self.kind is FILLED[float] else operator.getitem
-        return record_call(ruled(read), (totals, -1), {})
+        is_float = self.is_whole or self.kind is FILLED[float]
+        total = record_call(ruled(np.ndarray.item if is_float else operator.getitem), (totals, -1), {})
+        return symbolic_int(self.recording, total) if self.is_whole else total
 
     @property
     def has_plain_sum(self) -> bool:
         """Whether `sum` adds the items one by one: from Python 3.12 on it adds floats with a correction."""
-        is_one_type = self.kind is not FilledWithBoth and not self.item.shape and self.length > 0
-        return is_one_type and (self.kind is not FILLED[float] or sys.version_info < (3, 12))
+        if self.item.shape or not self.length:
+            return False
+        return len(self.item.types) == 1 and (self.kind is not FILLED[float] or sys.version_info < (3, 12))
 
-    def _freeze(self, item: np.ndarray) -> None:
-        """Have the trace refused if the code writes into an array that is an item."""
-        self.recording.memory.capture([item])
-        self.frozen.append((item, len(self.recording.entries)))
+    def _parts(self, place: Any, item: Any) -> list[tuple[Any, Any]]:
+        """Return the parts of an item that the array has at keys of their own, with these keys."""
+        if self.item.container is None:
+            return [(place, item)]
+        return [((place, k), part) for k, part in enumerate(item)]
+
+    def _freeze(self, item: Any) -> None:
+        """Have the trace refused if the code writes into an array or list that is an item."""
+        if type(item) is list:
+            self.frozen_rows.append((item, [*item]))
+        elif type(item) is np.ndarray:
+            self.recording.memory.capture([item])
+            self.frozen.append((item, len(self.recording.entries)))
 
     def check(self) -> None:
         """Refuse a trace that writes into an item."""
-        last = {id(owner_of(array)): at for at, array, *_ in self.recording.memory.undo}
-        if any([last.get(id(owner_of(item)), -1) >= begin for item, begin in self.frozen]):
-            self.refuse("a loop writes into an array that it has appended to a list")
+        last = {id(owner_of(array)): at for at, array, *_ in self.recording.memory.undo} if self.frozen else {}
+        is_written = any([last.get(id(owner_of(item)), -1) >= begin for item, begin in self.frozen])
+        if is_written or any([[*map(id, row)] != [*map(id, then)] for row, then in self.frozen_rows]):
+            self.refuse("a loop writes into an array or list that it has appended to a list")
 
     def read(self, key: Any) -> Any:
         """Return the item at an integer, read from the array."""
@@ -170,12 +200,22 @@ class GrowingTable:
 
     def item_at(self, place: Any, item: Any) -> Any:
         """Return the item at a place that there is, read from the array; `item` is like it."""
-        if self.item.shape:
+        if self.item.container is not None:
+            made = self.item.container([self._number(key, part) for key, part in self._parts(place, item)])
+        elif self.item.shape:
             row = record_call(ruled(operator.getitem), (self.array, recorded_key(place)), {})
             made = record_call(ruled(np.copy), (row,), {})
-            self._freeze(made)
-            return made
-        return self.lists.number(self, (place,), item, False)
+        else:
+            return self._number((place,), item)
+        self._freeze(made)
+        return made
+
+    def _number(self, key: tuple[Any, ...], item: Any) -> Any:
+        """Return the number at a key of the array."""
+        if type(item) is not SymbolicInt:
+            return self.lists.number(self, key, item, False)
+        key = recorded_key(key if len(key) > 1 else key[0])
+        return symbolic_int(self.recording, record_call(ruled(np.ndarray.item), (self.array, key), {}))
 
     def write(self, key: Any, value: Any) -> bool:
         """Set the item at an integer, and of the array; return False if the array cannot hold it."""
@@ -201,8 +241,8 @@ class GrowingTable:
         return made
 
     def is_like(self, other: Any) -> bool:
-        """Whether another list has grown in the same loops to the same length; a guard has it do so."""
-        if (self.loops, self.room, len(self.root)) != (other.loops, other.room, len(other.root)):
+        """Whether another list has grown to the same length; a guard has it do so."""
+        if (self.room, len(self.root)) != (other.room, len(other.root)):
             return False
         return bool(record_call(ruled(operator.eq), (float_of(self.count), float_of(other.count)), {}))
 

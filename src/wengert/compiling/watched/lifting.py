@@ -71,21 +71,29 @@ FILLED: dict[Any, type[FilledList]] = {float: FilledWithFloats, np.float64: Fill
 
 
 class GrowingList:
-    """The kind of a list to which iterations append any number of numbers or arrays; the tape computes its length.
+    """The kind of a list to which iterations append any number of items; the tape computes its length.
 
-    Subclasses have the `types` of numbers, or the `shape` and `dtype` of arrays. The class begins the form of the list,
-    before the tape has it the length follows, and the forms of the last items.
+    Subclasses have the kind of items: numbers of these `types`, arrays of a `shape` and `dtype`, or a `container`, list
+    or tuple, of so many numbers, of which those in the columns `whole` are integers. The class begins the form of the
+    list; before the tape has it the length follows, and the forms of the last items.
     """
 
     types: frozenset[type] = frozenset()
     shape: tuple[int, ...] = ()
     dtype: Any = np.dtype(float)
+    container: type | None = None
+    whole: frozenset[int] = frozenset()
 
 
 @functools.cache
-def growing_list(types: frozenset[type], shape: tuple[int, ...], dtype: Any) -> type[GrowingList]:
+def growing_list(types: frozenset[type], **settings: Any) -> type[GrowingList]:
     """Return the kind of a list with such items."""
-    return type("GrowingList", (GrowingList,), {"types": types, "shape": shape, "dtype": dtype})
+    return type("GrowingList", (GrowingList,), {"types": types, **settings})
+
+
+def of_both_floats(kind: type[GrowingList]) -> type[GrowingList]:
+    """Return a kind of list whose numbers may be floats and np.float64."""
+    return growing_list(FLOATS, shape=kind.shape, container=kind.container, whole=kind.whole)
 
 
 class Choice:
@@ -203,19 +211,24 @@ def _growing_kind(a: Any, b: Any) -> type[GrowingList] | None:
     kinds = {_item_kind(item) for item in items}
     if len(kinds) == 1:
         return kinds.pop()
-    is_of_numbers = None not in kinds and all([kind.types for kind in kinds])  # type: ignore[union-attr]
-    return growing_list(frozenset(FLOATS), (), np.dtype(float)) if kinds and is_of_numbers else None
+    alike = {None if kind is None or not kind.types <= FLOATS else of_both_floats(kind) for kind in kinds}
+    return alike.pop() if len(alike) == 1 else None
 
 
 def _item_kind(form: Any) -> type[GrowingList] | None:
     """Return the kind of a list of items with such a form; None if the tape cannot have it."""
-    if form[0] in FLOATS:
-        return growing_list(frozenset(form[:1]), (), np.dtype(float))
+    if form[0] in LIFTABLE:
+        return growing_list(frozenset(form[:1]), shape=(), container=None, whole=frozenset())
+    if form[0] in (list, tuple) and len(form) > 1:
+        types = [int if part[0] is SymbolicInt else part[0] for part in form[1:]]
+        floats, whole = frozenset(types) - {int}, frozenset([k for k, t in enumerate(types) if t is int])
+        is_known = floats and floats <= FLOATS
+        return growing_list(floats, shape=(len(types),), container=form[0], whole=whole) if is_known else None
     if form[0] is not np.ndarray or len(form) < 3:
         return None
     shape, dtype = (form[1].shape, np.dtype(form[1].dtype)) if isinstance(form[1], ValueSpec) else form[1:3]
     is_fixed = shape and -1 not in shape and dtype.kind in "fc"
-    return growing_list(frozenset(), shape, dtype) if is_fixed else None
+    return growing_list(frozenset(), shape=shape, dtype=dtype) if is_fixed else None
 
 
 def _may_set_part(t: type, k: int) -> bool:

@@ -19,6 +19,7 @@ from wengert.compiling.watched.effects import Sink
 from wengert.compiling.watched.filled_list_hooks import (
     appending,
     comparing_identity,
+    extending,
     filled_item,
     has_filled,
     is_in_array,
@@ -514,7 +515,10 @@ COUNTING_HOOKS = {
     "touched": _counting_touched,
 }
 COUNTING_HOOKS |= {name: settling(COUNTING_HOOKS[name]) for name in _READING_ITEMS}
-COUNTING_HOOKS["iterable"] = iterating(COUNTING_HOOKS["iterable"])
+COUNTING_HOOKS |= {
+    "iterable": iterating(COUNTING_HOOKS["iterable"]),
+    "iadd": extending(COUNTING_HOOKS["iadd"]),
+}
 """The hooks of a trace with symbolic integers."""
 
 
