@@ -585,8 +585,8 @@ def test_a_loop_that_calls_what_is_computed_is_not_free(is_computed):
     """Of a function that stands on the tape nobody knows what it does in another iteration."""
     root, x, heads = Input(np.sqrt), Input(9.0), []
     ops: list[Op] = [root, x]
-    head = SimpleNamespace(is_all=True, same=True, fixed=frozenset(), grown=None, number=False, left=None, form=0,
-                           given=frozenset(), integers=frozenset(), past=frozenset(), unread=frozenset(),
+    head = SimpleNamespace(ran_back_once=True, same=True, fixed=frozenset(), grown=None, number=False, left=None,
+                           form=0, given=frozenset(), integers=frozenset(), past=frozenset(), unread=frozenset(),
                            alone=frozenset(),
                            heads=SimpleNamespace(written_like=()))  # fmt: skip
     while x.val > 1.1:

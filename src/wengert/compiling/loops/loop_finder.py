@@ -30,7 +30,7 @@ def find_while_loops(
     `place` maps ops to their positions, and `last` for each trace to the positions where it reads them last. `traces`
     has the number of each op's trace. The inputs `constants` have the same values in each call.
     """
-    heads = [_recurring(ops, run) for run in runs if all([ops[k].fn.is_all for k in run])]  # type: ignore[attr-defined]
+    heads = [_recurring(ops, run) for run in runs if all([ops[k].fn.ran_back_once for k in run])]  # type: ignore[attr-defined]
     never = {run[0] for run in runs if never_runs(ops, run, constants)}
     forms = {ops[run[-1]].fn.form for run in heads if len(run) > 1}  # type: ignore[attr-defined]
     once = {run[-1] for run in heads if ops[run[-1]].fn.form in forms}  # type: ignore[attr-defined]

@@ -76,7 +76,7 @@ class StraightTree(TreeBuilder):
 
     def may_join_at(self, mark: Any, run: int) -> bool:
         """Whether paths through straight code may join at a mark."""
-        return type(mark) is StraightJoin and mark.may_join
+        return type(mark) is StraightJoin and mark.ran_back_once
 
     def signature(self, op: Any) -> Any:
         """Return the signature of a call, where a float is like np.float64, and an outcome like any other."""

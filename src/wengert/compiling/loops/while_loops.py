@@ -59,7 +59,7 @@ def may_have_free_loops(tape: Any) -> bool:
 
 def _has_open_count(ops: Sequence[Any], heads: list[int]) -> bool:
     """Whether the state recurred at some head, and tests decide on the path or the count, or the loop makes lists."""
-    if not any([ops[k].fn.same and ops[k].fn.is_all for k in heads]):
+    if not any([ops[k].fn.same and ops[k].fn.ran_back_once for k in heads]):
         return False
     between = ops[heads[0] : heads[-1]]
     return (

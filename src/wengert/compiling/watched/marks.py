@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from wengert.compiling.watched.lifting import LoopKey, VariableName
@@ -80,9 +80,18 @@ class Mark:
 
     __name__ = "mark"
     loop: Any = None
+    heads: Any = None  # those of the trace, and the derivatives that were open
+    levels: Sequence[Any] = ()
 
     def __call__(self, *variables: Any) -> None:
         pass
+
+    @property
+    def ran_back_once(self) -> bool:
+        """Whether each open derivative ran backward over the code once, and nothing else tells how that ran."""
+        return not self.heads.compares_identity and all(
+            [self.heads.reversed_levels.count(level) == 1 for level in self.levels]
+        )
 
 
 class Earlier(Mark):
@@ -112,13 +121,6 @@ class StraightJoin(Join):
     def __init__(self, loop: LoopRun, place: Any, form: int, heads: Any) -> None:
         self.loop, self.key = loop, (place, form)
         self.levels, self.heads = heads.reads.recording.levels[1:], heads
-
-    @property
-    def may_join(self) -> bool:
-        """Whether each open derivative ran backward over the straight code once, and nothing else tells paths apart."""
-        return not self.heads.compares_identity and all(
-            [self.heads.reversed_levels.count(level) == 1 for level in self.levels]
-        )
 
 
 class Ending(Mark):
@@ -161,13 +163,6 @@ class Head(Mark):
         return not self.difference
 
     @property
-    def is_all(self) -> bool:
-        """Whether each open derivative ran backward over the loop once, and nothing else depends on its iterations."""
-        return not self.heads.compares_identity and all(
-            [self.heads.reversed_levels.count(level) == 1 for level in self.levels]
-        )
-
-    @property
     def description(self) -> str:
         """Tell how often the generated loop runs, and why not more often."""
         if self.loop.kind == "free":
@@ -178,7 +173,7 @@ class Head(Mark):
         why: Any = f"{self.difference}{self.heads.refusal}" if self.difference else ""
         why = why or (self.heads.draws and "random numbers are drawn")
         why = why or (self.heads.compares_identity and "it compares the identity of equal objects")
-        why = why or (not self.is_all and "a reverse pass depends on their number")
+        why = why or (not self.ran_back_once and "a reverse pass depends on their number")
         return f"the traced number of iterations: {why or 'these do not tell what further ones compute'}"
 
 
