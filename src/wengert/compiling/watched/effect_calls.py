@@ -12,7 +12,7 @@ import sys
 import time
 import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ import numpy as np
 from wengert.compiling.watched.effects import Place
 from wengert.compiling.watched.outer_reads import Reads
 from wengert.compiling.watched.results import result_expression
-from wengert.compiling.watched.trusted import is_root_of_trace
+from wengert.compiling.watched.trusted import frames_in_trace
 from wengert.compiling.watched.watchable import ATOMS, OUTLETS, nested_leaves
 from wengert.recording.recording import STATE
 from wengert.values.callables import callable_name
@@ -58,7 +58,7 @@ def watched_effect(f: Any, reads: Reads) -> Callable[..., None]:
 
     @functools.wraps(getattr(f, "__func__", f))
     def call(*args: Any, **kwargs: Any) -> None:
-        frames = [*_frames(sys._getframe(1))]
+        frames = [frame for frame in frames_in_trace(sys._getframe(1)) if not is_ours(frame)]
         reads.effects.take_time |= f in _TAKING_TIME
         at = functools.reduce(_calling, frames if f is warnings.warn else frames[:1], None)
         if f in _FILTERING:
@@ -109,14 +109,6 @@ def _note_call(f: Any, at: Any, args: tuple[Any, ...], kwargs: dict[str, Any], r
     given = "".join([f"{expression(a)}, " for a in args])
     words = ", ".join([f"{name!r}: {expression(a)}" for name, a in kwargs.items()])
     reads.effects.note_call(f"{reads.pin(at)}({callee}, ({given}), {{{words}}})")
-
-
-def _frames(frame: types.FrameType | None) -> Iterator[types.FrameType]:
-    """Yield the frames of user and library code up to the traced function's, the innermost first."""
-    while frame is not None and not is_root_of_trace(frame):
-        if not is_ours(frame):
-            yield frame
-        frame = frame.f_back
 
 
 _INNERMOST: Any = lambda call, args, words: call(*args, **words)  # noqa: E731

@@ -8,7 +8,7 @@ import locale
 import sys
 import threading
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,11 @@ from wengert.compiling.watched.lengths import MEASURING, measured
 from wengert.compiling.watched.outer_reads import MEMORY_ATTRIBUTES, Reads, give_up_at, reads_at, reads_here
 from wengert.compiling.watched.trusted import (
     belongs_to_user,
+    frames_in_trace,
     is_done_once,
     is_engine_code,
     is_library_namespace,
     is_own_or_library_code,
-    is_root_of_trace,
 )
 from wengert.compiling.watched.watchable import (
     Unset,
@@ -52,19 +52,12 @@ def _reads_of(frame: types.FrameType, site: Site | None) -> Reads | None:
     return reads
 
 
-def _up_to_the_trace(frame: types.FrameType | None) -> Iterator[types.FrameType]:
-    """Yield a frame and those above it in the traced call."""
-    while frame is not None and not is_root_of_trace(frame):
-        yield frame
-        frame = frame.f_back
-
-
 def _give_up_on_silenced(frame: types.FrameType) -> None:
     """Give up: user code, which may read from outside, runs where nothing is recorded."""
     if (
         STATE.silenced is not None
         and STATE.silenced.reads is not None
-        and not any(map(is_done_once, _up_to_the_trace(frame)))
+        and not any(map(is_done_once, frames_in_trace(frame)))
     ):
         unseen: Any = STATE.silenced.reads
         if unseen.unwatched_calls is None:

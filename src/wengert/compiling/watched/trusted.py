@@ -9,6 +9,7 @@ import os
 import sys
 import threading
 import types
+from collections.abc import Iterator
 from importlib.machinery import EXTENSION_SUFFIXES, ModuleSpec
 from typing import Any
 
@@ -145,12 +146,18 @@ def is_done_once(frame: types.FrameType) -> bool:
     return package in _COMPILERS or any([frame.f_globals is space for space in _IMPORT_SYSTEM])
 
 
-def uninstrumented_library(frame: types.FrameType | None) -> str | None:
-    """Return the name of a library function above a frame that runs uninstrumented; None without one."""
+def frames_in_trace(frame: types.FrameType | None) -> Iterator[types.FrameType]:
+    """Yield a frame and those above it in the traced call, the innermost first."""
     while frame is not None and not is_root_of_trace(frame):
-        if not is_ours(frame) and original(frame.f_code) is None and is_library_namespace(frame.f_globals):
-            return frame.f_code.co_qualname
+        yield frame
         frame = frame.f_back
+
+
+def uninstrumented_library(frame: types.FrameType) -> str | None:
+    """Return the name of a library function above a frame that runs uninstrumented; None without one."""
+    for each in frames_in_trace(frame):
+        if not is_ours(each) and original(each.f_code) is None and is_library_namespace(each.f_globals):
+            return each.f_code.co_qualname
     return None
 
 
