@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -36,15 +37,10 @@ ENDLESS = 1 << 62
 """A number of iterations that no loop reaches."""
 
 
-def emit_loop(body: Any, op: Call, *args: Any) -> Any:
-    """Return the value of a call of a Loop: the tuple of its carried values, and of results of its last iteration."""
-    return _LoopEmitter(body, op, args).value()
-
-
-class _LoopEmitter:
+class LoopEmitter:
     """Turns a call of a Loop into blocks."""
 
-    def __init__(self, body: Any, op: Call, args: tuple[Any, ...]) -> None:
+    def __init__(self, body: Any, op: Call, args: Sequence[Any]) -> None:
         self.body, self.op, self.loop = body, op, op.fn
         n, m = len(self.loop.steps), self.loop.carried
         self.first_indices, self.first_values, self.outer_values = args[:n], args[n : n + m], args[n + m :]
@@ -57,6 +53,7 @@ class _LoopEmitter:
         self.after: list[str] = []
 
     def value(self) -> tuple[Any, ...]:
+        """Return the value of the call: the tuple of its carried values, and of results of its last iteration."""
         given = [
             *map(self.index, self.first_indices, self.loop.steps),
             *self.carried_values(),

@@ -19,7 +19,7 @@ from wengert.compiling.native.callouts import Callout, can_call_out, emit_callou
 from wengert.compiling.native.complex_numbers import complex_parameter, emit_complex, interleaved, takes_complex
 from wengert.compiling.native.expansion import emit_expansion, expansion
 from wengert.compiling.native.indices import EXACT, INT_WORDS, MOVES, OF_PLACES, check_elements, emit_whole
-from wengert.compiling.native.loops import emit_loop
+from wengert.compiling.native.loops import LoopEmitter
 from wengert.compiling.native.nests import SourceText, element
 from wengert.compiling.native.scipy_functions import c_name, scipy_op
 from wengert.compiling.native.values import (
@@ -325,7 +325,7 @@ class Body:
         if info(fn).name not in ("total", "array") and any([isinstance(x, RowList) for x in args]):
             raise UnsupportedOp(f"{callable_name(fn)} of a list")
         if isinstance(fn, Loop):
-            return emit_loop(self, op, *args)
+            return LoopEmitter(self, op, args).value()
         if takes_complex(op, args):
             emitter = OF_COMPLEX.get(info(fn).name)
             return self.emitted(emitter, op, args) if emitter is not None else emit_complex(self, op, args)

@@ -55,7 +55,7 @@ def _emitter_of_extremum(limit: str, test: str) -> Any:
     def emit(
         body: Any, op: Call, a: Any, axis: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
     ) -> Any:
-        begin = _first_of(limit, initial)
+        begin = limit if initial is None else number_literal(initial).text
         term = f"({{1}} if {test} or {{1}} != {{1}} else {{0}})"
         return _reduce(body, op, begin, term, _or_begin(body, a, where, begin), axis)
 
@@ -72,11 +72,6 @@ def _or_begin(body: Any, a: Any, where: Any, begin: str) -> Any:
     if not is_native_array(a) or not is_native_array(where) or np.broadcast_shapes(a.shape, where.shape) != a.shape:
         raise UnsupportedOp("a reduction of these elements")
     return body.level.let(f"({{1}} if {{0}} else {begin})", [where, body.as_float(a)], a.shape)
-
-
-def _first_of(begin: str, initial: Any) -> str:
-    """Return the number with which an extremum begins."""
-    return begin if initial is None else number_literal(initial).text
 
 
 def emit_mean(body: Any, op: Call, a: Any, axis: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
