@@ -26,6 +26,7 @@ from wengert.tape.needed import is_functional
 from wengert.tape.ops import MISSING, Call, Op, Variable, value_of, with_variables
 from wengert.values import functional
 from wengert.values.keys import key_parts
+from wengert.values.specs import FLOATS
 
 _FLOAT_TESTS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "truth")
 
@@ -37,7 +38,7 @@ def with_floats(tape: AnyTape, exact: bool, answered: Counter[Any] | None = None
     """
     calls = calls_in(tape)
     has_scalars = any([type(op.val) is np.float64 for op in calls])
-    computes = any([_is_either_float(op.val) and info(op.fn).on_floats for op in calls]) if has_scalars else False
+    computes = any([type(op.val) in FLOATS and info(op.fn).on_floats for op in calls]) if has_scalars else False
     may_gain = computes or any([isinstance(op.fn, Loop) for op in calls])
     if not may_gain or not all([_has_no_side_effects(op.fn) for op in calls]):
         return tape
@@ -88,7 +89,7 @@ class _FloatSpecialiser(TapeRewriter):
         """Whether a call returns a float, or an array without axes that only arithmetic reads, of Python's floats."""
         if not isinstance(op, Call):
             return False
-        is_float = _is_either_float(op.val) or (_is_point(op.val) and op not in self.as_arrays)
+        is_float = type(op.val) in FLOATS or (_is_point(op.val) and op not in self.as_arrays)
         return is_float and (_takes_out_number(op) or bool(self.python_function(op)))
 
     def python_function(self, op: Call) -> Any:
@@ -110,7 +111,7 @@ class _FloatSpecialiser(TapeRewriter):
         if op.fn is functional.getfield and type(whole := self.as_computed(op.args[0])) is Variable:
             args = (whole, *map(self.value, op.args[1:]))
             return self.call(op, op.fn, args, op.fn(*map(value_of, args)))
-        is_float = _is_either_float(op.val) or (_is_point(op.val) and self.is_number(op))
+        is_float = type(op.val) in FLOATS or (_is_point(op.val) and self.is_number(op))
         found = self.number(op, with_variables(op.args, self.as_computed)) if is_float else None
         return self.copy_as_recorded(op) if found is None else found
 
@@ -236,10 +237,6 @@ class _FloatSpecialiser(TapeRewriter):
         if type(found) is not Variable:
             return float(found)
         return found if _is_float(found) else self.call(op, float, (found,), float(value_of(found)))
-
-
-def _is_either_float(x: Any) -> bool:
-    return type(x) is float or type(x) is np.float64
 
 
 def _is_point(x: Any) -> bool:
