@@ -424,20 +424,17 @@ _REFUSED_HOOKS = {
 """Hooks that refuse counters, and why."""
 
 
-def _counting_format(value: Any, spec: str, site: Site | None) -> Any:
-    _refuse_records((value,), "something prints")
-    if type(value) is not SymbolicInt:
-        return WATCHING_HOOKS["format"](value, spec, site)
-    STATE.site = site
-    return text_of(format, value, spec)
+def _counting_text(name: str) -> Any:
+    """Return the hook of `format` or `convert`, which make a string of a value."""
 
+    def call(value: Any, how: Any, site: Site | None) -> Any:
+        _refuse_records((value,), "something prints")
+        if type(value) is not SymbolicInt:
+            return WATCHING_HOOKS[name](value, how, site)
+        STATE.site = site
+        return text_of(format, value, how) if name == "format" else text_of(str, value)
 
-def _counting_convert(value: Any, how: int, site: Site | None) -> Any:
-    _refuse_records((value,), "something prints")
-    if type(value) is not SymbolicInt:
-        return WATCHING_HOOKS["convert"](value, how, site)
-    STATE.site = site
-    return text_of(str, value)
+    return call
 
 
 def _percent(template: str, *values: Any) -> str:
@@ -506,8 +503,7 @@ COUNTING_HOOKS = {
     },
     **{name: _fixing_lengths(_looking_up(name)) for name in ("contains", "not_contains")},
     "mod": _counting_mod(_counting_binary(operator.mod, WATCHING_HOOKS["mod"])),
-    "format": _fixing_lengths(_counting_format),
-    "convert": _fixing_lengths(_counting_convert),
+    **{name: _fixing_lengths(_counting_text(name)) for name in ("format", "convert")},
     "setitem": _counting_setitem,
     "getitem": _counting_getitem,
     "build_map": _counting_build_map,
