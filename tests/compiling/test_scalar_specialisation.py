@@ -13,7 +13,7 @@ from loop_tapes import tape_of
 
 import wengert as wg
 from wengert.compiling.guard_check import check_guards_kept
-from wengert.compiling.ops import sign_of_float
+from wengert.compiling.ops import info
 from wengert.compiling.scalar_specialisation import with_floats
 from wengert.tape.loops import Loop
 
@@ -224,7 +224,7 @@ def test_errors_of_the_function_are_its_own():
 
 @pytest.mark.parametrize("x", [0.0, -0.0, 2.0, -3.0, math.inf, -math.inf, math.nan])
 def test_sign_is_that_of_numpy(x):
-    assert np.float64(sign_of_float(x)).tobytes() == np.sign(np.float64(x)).tobytes()
+    assert np.float64(info(np.sign).on_floats(x)).tobytes() == np.sign(np.float64(x)).tobytes()
 
 
 def test_a_float_that_becomes_complex_is_told():

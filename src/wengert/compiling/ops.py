@@ -76,26 +76,6 @@ class OpInfo(NamedTuple):
 UNKNOWN = OpInfo("", ())
 
 
-def sign_of_float(x: float) -> float:
-    """Return np.sign of a float."""
-    return 1.0 if x > 0.0 else -1.0 if x < 0.0 else 0.0 if x == 0.0 else x
-
-
-def larger_of_floats(x: float, y: float) -> float:
-    """Return np.maximum of floats."""
-    return x if x >= y or x != x else y
-
-
-def smaller_of_floats(x: float, y: float) -> float:
-    """Return np.minimum of floats."""
-    return x if x <= y or x != x else y
-
-
-def chosen_float(condition: bool, x: float, y: float) -> float:
-    """Return np.where of floats."""
-    return x if condition else y
-
-
 # -- elementwise
 
 _NOT_FINITE = "{0} - {0} != 0.0"
@@ -154,21 +134,21 @@ _ELEMENTWISE = (
     _elementwise("reciprocal", 1, np.reciprocal, word=ScalarOp("1.0 / {0}", FLOAT_KIND, "{1} == 0.0"), exact=True),
     _exact("sqrt", 1, np.sqrt, math.sqrt, word=ScalarOp("sqrt({0})", FLOAT_KIND, _NOT_FINITE)),
     _elementwise("power", 2, np.power, operator.pow, pow, on_floats=operator.pow),
-    _exact("maximum", 2, np.maximum, larger_of_floats, word="({0} if {0} >= {1} or {0} != {0} else {1})"),
-    _exact("minimum", 2, np.minimum, smaller_of_floats, word="({0} if {0} <= {1} or {0} != {0} else {1})"),
+    _elementwise("maximum", 2, np.maximum, word="({0} if {0} >= {1} or {0} != {0} else {1})", exact=True),
+    _elementwise("minimum", 2, np.minimum, word="({0} if {0} <= {1} or {0} != {0} else {1})", exact=True),
     _exact("larger", 2, max, word="({1} if {1} > {0} else {0})", is_variadic=True),
     _exact("smaller", 2, min, word="({1} if {1} < {0} else {0})", is_variadic=True),
     _elementwise(
         "clip", 3, np.clip, np.ndarray.clip,
         word=f"({{2}} if {_CLIPPED_BELOW} > {{2}} or {{2}} != {{2}} else {_CLIPPED_BELOW})",
     ),
-    _exact(
-        "sign", 1, np.sign, sign_of_float,
-        word="(1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else {0} - {0})", has_steps=True,
+    _elementwise(
+        "sign", 1, np.sign,
+        word="(1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else {0} - {0})", exact=True, has_steps=True,
     ),
-    _exact(
-        "where", 3, np.where, chosen_float,
-        word=ScalarOp("({1} if {0} else {2})", bools=(0,)), is_array=True, never_raises=True,
+    _elementwise(
+        "where", 3, np.where,
+        word=ScalarOp("({1} if {0} else {2})", bools=(0,)), exact=True, is_array=True, never_raises=True,
     ),
     _elementwise("logaddexp", 2, np.logaddexp, word=ScalarOp(f"({_LOGADDEXP})", FLOAT_KIND, _NOT_FINITE, True)),
     _of_math("exp", "fast_exp({0})"),
