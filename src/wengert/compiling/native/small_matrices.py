@@ -22,20 +22,18 @@ LARGEST = 16  # rows; above, LAPACK is faster
 
 ELIMINATE = """
 def eliminate(lu, a, p, p0, p1, x, o, n, m):
-    # the upper triangle of an n x n matrix, with m columns of x brought along; returns its sign, 0 if singular
+    # the upper triangle of an n x n matrix, with m columns of x brought along; returns whether it is singular
     for i in range(n):
         for j in range(n):
             lu[i * n + j] = a[p + i * p0 + j * p1]
-    sign = 1.0
     for k in range(n):
         r = k
         for i in range(k + 1, n):
             if abs(lu[i * n + k]) > abs(lu[r * n + k]):
                 r = i
         if not abs(lu[r * n + k]) > 0.0:
-            return 0.0
+            return True
         if r != k:
-            sign = -sign
             for j in range(n):
                 lu[k * n + j], lu[r * n + j] = lu[r * n + j], lu[k * n + j]
             for j in range(m):
@@ -46,7 +44,7 @@ def eliminate(lu, a, p, p0, p1, x, o, n, m):
                 lu[i * n + j] -= f * lu[k * n + j]
             for j in range(m):
                 x[o + i * m + j] -= f * x[o + k * m + j]
-    return sign
+    return False
 """
 
 SOLVE = """
@@ -56,8 +54,7 @@ def solve(x, o, a, p, p0, p1, b, q, q0, q1, n, m):
         for j in range(m):
             x[o + i * m + j] = b[q + i * q0 + j * q1]
     lu = np.empty(1024)
-    sign = eliminate(lu, a, p, p0, p1, x, o, n, m)
-    if sign == 0.0:
+    if eliminate(lu, a, p, p0, p1, x, o, n, m):
         return True
     for k in range(n - 1, -1, -1):
         for j in range(m):
