@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -200,7 +201,7 @@ def test_a_new_function_takes_floats(new_row: Any) -> None:
 
     x = np.array([0.7])
     _, tape = wg.trace(f, x)
-    made = with_floats(tape.optimise(), False)
+    made = with_floats(tape.optimise(), False, Counter())
     assert made is not None and not any([op.fn is new_row for op in made.calls])
     assert made.play(x) == pytest.approx(f(x), rel=1e-15)
 

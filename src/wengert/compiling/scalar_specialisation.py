@@ -31,7 +31,7 @@ from wengert.values.specs import FLOATS
 _FLOAT_TESTS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "truth")
 
 
-def with_floats(tape: AnyTape, exact: bool, answered: Counter[Any] | None = None) -> Any:
+def with_floats(tape: AnyTape, exact: bool, answered: Counter[Any]) -> Any:
     """Return a tape that computes the same with Python floats but may raise; the tape itself if nothing is gained.
 
     Add the guards that it answers to `answered`.
@@ -50,7 +50,7 @@ def with_floats(tape: AnyTape, exact: bool, answered: Counter[Any] | None = None
     made = floats.finished()
     if not (keep_arrays_in_lists(made) or floats.changes):
         return tape
-    (Counter() if answered is None else answered).update(floats.answered)
+    answered.update(floats.answered)
     return made
 
 

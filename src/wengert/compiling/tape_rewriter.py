@@ -53,9 +53,9 @@ class TapeRewriter:
         return new
 
 
-def tape_with_ops(tape: AnyTape, ops: Iterable[Op], new: Any = None) -> Any:
-    """Fill the empty tape `new` with copies of these ops, inputs first, and with the result and arguments of `tape`."""
-    made = TapeRewriter(tape, new)
+def tape_with_ops(tape: AnyTape, ops: Iterable[Op]) -> Any:
+    """Return a tape of copies of these ops, inputs first, with the result and arguments of `tape`."""
+    made = TapeRewriter(tape)
     for op in inputs_first(ops):
         made.push(op)
     return made.finished()

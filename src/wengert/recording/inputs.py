@@ -138,9 +138,9 @@ class Swaps:
         found = dict(zip(order, self._templates[-len(order) :], strict=True))
         self._templates[-len(order) :] = [found[k] for k in range(len(order))]
 
-    def enter_callable(self, f: Callable[..., Any], name: str = "f") -> Any:
+    def enter_callable(self, f: Callable[..., Any]) -> Any:
         """`f` with fresh leaves in its closure, bound object, partial arguments or attributes."""
-        return self._enter(lambda: self._walk_callable(f, name, set()), gradient_form)
+        return self._enter(lambda: self._walk_callable(f, "f", set()), gradient_form)
 
     def _enter(self, walked: Callable[[], Any], form: Callable[[Any], Any]) -> Any:
         known = len(self._plain)

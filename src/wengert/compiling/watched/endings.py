@@ -46,9 +46,7 @@ class Endings(Inputs):
         if self.lengths is not None:
             self.lengths.fix(owner)
 
-    def check_result(self, result: Any) -> None:
-        """Check that code can return the result of a function. Errors: NotNativeError."""
-        refusals.check_result(result)
+    check_result = staticmethod(refusals.check_result)
 
     def put_back(self) -> None:
         """Have all outside as it was before the trace: the function will run again."""

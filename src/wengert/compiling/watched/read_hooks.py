@@ -174,14 +174,14 @@ def _read_attribute(obj: Any, name: str, value: Any, site: Site | None) -> Any:
             _give_up_on_silenced(frame)
         return value
     if t is types.ModuleType:
-        return value if is_own_or_library_code(_asking_frame(2)) else reads.module_attribute(obj, name, value)
+        return value if is_own_or_library_code(_asking_frame()) else reads.module_attribute(obj, name, value)
     if name == "__dict__" and not issubclass(type(obj), (type, types.FunctionType)):
         reads.read_all_attributes(obj)
         return value
     is_guarded = issubclass(t, type) and name in ("__mro__", "__bases__", "__base__")
     is_guarded |= issubclass(t, (types.FunctionType, types.MethodType)) and name in _OF_DECLARATIONS
     is_guarded |= t is types.FunctionType and name == "__wrapped__"
-    if name in _INTROSPECTION and not is_guarded and not is_own_or_library_code(_asking_frame(2)):
+    if name in _INTROSPECTION and not is_guarded and not is_own_or_library_code(_asking_frame()):
         reads.give_up(f"it reads .{name}, which bypasses the guards")
         return value
     if t is types.MethodType and name not in ("__func__", "__self__"):
@@ -194,9 +194,9 @@ def _read_attribute(obj: Any, name: str, value: Any, site: Site | None) -> Any:
 _WATCHED_OF_ARRAYS = MEASURING | MEMORY_ATTRIBUTES
 
 
-def _asking_frame(depth: int) -> Any:
+def _asking_frame() -> Any:
     """Return the frame that reads an attribute, directly or through `getattr`, `hasattr` or `vars`."""
-    frame = sys._getframe(depth + 1)
+    frame = sys._getframe(3)
     return frame.f_back if frame.f_code.co_filename == __file__ else frame
 
 
@@ -372,7 +372,7 @@ def guard_print_settings(reads: Any) -> None:
     reads.add_guard(f"{reads.pin(print_settings)}() == {reads.pin(print_settings())}")
 
 
-def _watch_printing(things: tuple[Any, ...], spec: Any = "") -> None:
+def _watch_printing(things: tuple[Any, ...], spec: Any) -> None:
     """Guard the print settings if the string of one of these things depends on them."""
     reads = reads_here()
     if reads is not None and ("n" in spec or not all(map(_prints_alike, things))):
