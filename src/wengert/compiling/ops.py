@@ -25,6 +25,8 @@ from wengert.values.callables import TOLD_APART
 
 FLOAT_KIND, BOOL_KIND = "float", "bool"
 ADD_REDUCE = np.add.reduce
+RAISING = ("divide", "floor_divide", "remainder", "divmod", "power")
+"""Operations on floats by which Python may raise an error where np.float64 gives inf or nan."""
 
 
 class ScalarOp(NamedTuple):

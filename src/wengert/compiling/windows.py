@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.compiling.ops import is_item_store
 from wengert.compiling.tape_rewriter import TapeRewriter, inputs_first
 from wengert.tape.ops import Call, Op, Variable, value_of
 from wengert.values import functional
@@ -20,7 +21,6 @@ from wengert.values.identity_set import Functions
 
 _FLATTENING = Functions(np.ravel, np.ndarray.ravel)
 _WINDOW_WRITES = Functions(functional.setlens, functional.addlens)
-_KEYED_WRITES = Functions(functional.setitem, functional.additem)
 
 
 class WindowPart(NamedTuple):
@@ -44,7 +44,7 @@ def without_windows(tape: Any) -> Any:
                 part = shown_part(value_of(op.args[0]), *op.args[1:4])
                 parts.update({} if part is None else {op: part})
             is_flat = op.fn in _FLATTENING and len(op.args) == 1 and not op.kwargs
-            if is_flat or (is_of_vector and (op.fn in _WINDOW_WRITES or op.fn in _KEYED_WRITES)):
+            if is_flat or (is_of_vector and (op.fn in _WINDOW_WRITES or is_item_store(op))):
                 vectors.add(op)
     if not parts:
         return tape

@@ -11,15 +11,14 @@ import numpy as np
 from wengert.compiling.loops.affine_forms import AffineForm, affine_form
 from wengert.compiling.loops.body_code import BodyCode, closed_tape, input_like
 from wengert.compiling.loops.branch_tree import ANY, Fork, Link, PathStep, StepValue, ends_of, forks_of, links_in
+from wengert.compiling.ops import is_item_store
 from wengert.tape.loops import Loop
 from wengert.tape.needed import stays
 from wengert.tape.ops import Call, Input, Variable, value_of, with_variables
-from wengert.values import functional
 from wengert.values.functional import as_index, whole
 
 GOES_ON, ENDING, ZEROS = "goes on", "ending", "zeros"
 """The flag by which a loop goes on, the number of the end that it took, and zeros of some shape."""
-_STORES = (functional.setitem, functional.additem)
 
 
 class UnsupportedTreeError(Exception):
@@ -180,7 +179,7 @@ def _stored_into(loop: Any, fork: Fork, x: Any, known: int) -> Any:
             found = [_stored_into(loop, branch, link, known) for branch in loop.joining[link].branches.values()]
             return next((source for source in found if source is not None), None)
         step = loop.steps[link]
-        if step.op.fn not in _STORES or not links_in(step.args[0]):
+        if not is_item_store(step.op) or not links_in(step.args[0]):
             return None
         link = step.args[0]
     return link

@@ -30,7 +30,7 @@ from wengert.compiling.loops.branch_tree import (
 from wengert.compiling.loops.loop_iterations import Irregular, Iteration, Joining
 from wengert.compiling.loops.periodicity import call_signature, static_spec
 from wengert.compiling.loops.tree_builder import TreeBuilder
-from wengert.compiling.ops import info
+from wengert.compiling.ops import RAISING, info
 from wengert.compiling.watched.marks import Earlier, Ending, StraightJoin
 from wengert.tape.ops import Call, Constant, Op, Variable
 from wengert.values.functional import as_index
@@ -130,12 +130,9 @@ def _sources(fork: Fork, joined: Link) -> set[Link]:
 
 def _is_mixed(step: PathStep) -> bool:
     """Whether the result of a step is a float or np.float64, as its operand is. Errors: UnsupportedTreeError."""
-    if info(step.op.fn).name in _RAISING:
+    if info(step.op.fn).name in RAISING:
         raise UnsupportedTreeError("a float may raise an error where np.float64 does not")
     return type(step.op.val) in FLOATS
-
-
-_RAISING = ("divide", "floor_divide", "remainder", "divmod", "power")
 
 
 class StraightCode:

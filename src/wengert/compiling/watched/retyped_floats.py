@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.ops import info
+from wengert.compiling.ops import RAISING, info
 from wengert.compiling.watched.symbolic_ints import refuse_counter
 from wengert.recording.decisions import guard
 from wengert.recording.primitives import CONSTANT, INPUT, Primitive
@@ -104,7 +104,7 @@ class RetypedFloats(dict[int, Any]):
     def _expect_errors(self, recording: Recording, power: int, entry: Any, slots: tuple[Any, ...]) -> None:
         """Guard what an operation on floats needs: a divisor other than zero, a positive base, a finite power."""
         name, (number, exponent) = info(entry[0].fn).name, (entry[3][0], entry[3][-1])
-        if name not in ("divide", "floor_divide", "remainder", "divmod", "power"):
+        if name not in RAISING:
             return
         is_power = name == "power"
         if is_power and slots[1] is None and exponent > 0 and exponent == int(exponent):
