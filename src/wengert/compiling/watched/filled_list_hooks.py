@@ -91,7 +91,7 @@ def with_items_read(f: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
         return args
     reads_copies = f in _READERS or (primitive_of(f) is not None and is_of_library(f))
     takes_arrays = _is_of_arrays(f)
-    return tuple([_read_for(f, a, reads_copies, takes_arrays) for a in args])
+    return tuple([_argument_for(f, a, reads_copies, takes_arrays) for a in args])
 
 
 _WITH_GROWN = {list, tuple, ListStandIn}
@@ -103,7 +103,7 @@ def _is_of_arrays(f: Any) -> bool:
     return home.partition(".")[0] in ("numpy", "scipy") or type(getattr(f, "__self__", None)) is np.ndarray
 
 
-def _read_for(f: Any, a: Any, reads_copies: bool, takes_arrays: bool) -> Any:
+def _argument_for(f: Any, a: Any, reads_copies: bool, takes_arrays: bool) -> Any:
     view = list_view(a) if type(a) in (list, ListStandIn) else None
     if type(view) is GrowingTable:
         if f is zip or f is enumerate:
@@ -112,7 +112,7 @@ def _read_for(f: Any, a: Any, reads_copies: bool, takes_arrays: bool) -> Any:
     if view is not None:
         return lists_here().copy(view) if reads_copies else a  # type: ignore[union-attr]
     if takes_arrays and type(a) in (list, tuple) and any([type(list_view(part)) is GrowingTable for part in a]):
-        return type(a)([_read_for(f, part, False, True) for part in a])
+        return type(a)([_argument_for(f, part, False, True) for part in a])
     return a
 
 
@@ -132,10 +132,10 @@ def appending(method: Any) -> Any:
     view = list_view(method.__self__) if method.__name__ in ("append", "extend") else None
     if type(view) is not GrowingTable:
         return None
-    return view.append if method.__name__ == "append" else functools.partial(_extend, view, method)
+    return view.append if method.__name__ == "append" else functools.partial(_append_all, view, method)
 
 
-def _extend(view: Any, method: Any, items: Any) -> None:
+def _append_all(view: Any, method: Any, items: Any) -> None:
     if type(items) in (list, tuple) and list_view(items) is None:
         for item in items:
             view.append(item)
@@ -153,7 +153,7 @@ def extending(hook: Any) -> Any:
         if type(view) is not GrowingTable:
             return hook(right, left, site)
         STATE.site = site
-        _extend(view, left.extend, right)
+        _append_all(view, left.extend, right)
         return left
 
     return call
@@ -170,14 +170,14 @@ def is_in_array(thing: Any) -> bool:
     return type(thing) in FILLABLE and list_view(thing) is not None
 
 
-_ITEMS = {float, np.float64, np.ndarray, list, tuple}
+_HELD_ITEMS = {float, np.float64, np.ndarray, list, tuple}
 
 
 def comparing_identity(hook: Any) -> Any:
     """Return the hook of `is` or `is not`, which refuses numbers if loops fill lists with them."""
 
     def call(right: Any, left: Any, site: Site | None) -> Any:
-        lists = lists_here() if type(left) is type(right) and type(left) in _ITEMS else None
+        lists = lists_here() if type(left) is type(right) and type(left) in _HELD_ITEMS else None
         if lists is not None:
             STATE.site = site
             lists.refuse_identity(type(left))

@@ -30,7 +30,7 @@ from wengert.compiling.watched.lifting import (
     LoopKey,
     of_both_floats,
 )
-from wengert.compiling.watched.records import is_held, refused_method
+from wengert.compiling.watched.records import is_held, open_heads, refused_method
 from wengert.compiling.watched.symbolic_ints import SymbolicInt, float_of, lift_constant, recorded_key, refuse_counter
 from wengert.compiling.watched.watchable import ATOMS
 from wengert.hooks.code_swap import HOOKS
@@ -423,13 +423,7 @@ def list_view(thing: Any) -> Any:
 
 def lists_here() -> FilledLists | None:
     """Return the filled lists of the trace; None outside of one."""
-    recording: Any = STATE.recording
-    while recording is not None:
-        if recording.reads is not None:
-            found: FilledLists = recording.reads.heads.lists
-            return found
-        recording = recording.around
-    return None
+    return next((heads.lists for heads in open_heads()), None)
 
 
 def _has_no_counter(index: tuple[Any, ...]) -> bool:

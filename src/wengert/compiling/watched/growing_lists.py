@@ -36,7 +36,7 @@ LEAST_ROOM = 256
 """For how many items the array of a list has room at first; each time that this is too few, for four times as many."""
 
 
-_INTEGERS = {int, SymbolicInt}
+_WHOLE_TYPES = {int, SymbolicInt}
 
 
 class GrowingTable:
@@ -82,9 +82,9 @@ class GrowingTable:
         if kind.container is not None:
             if type(item) is not kind.container or len(item) != kind.shape[0]:
                 return False
-            return all([type(x) in (_INTEGERS if k in kind.whole else kind.types) for k, x in enumerate(item)])
+            return all([type(x) in (_WHOLE_TYPES if k in kind.whole else kind.types) for k, x in enumerate(item)])
         if not kind.shape:
-            return type(item) in (_INTEGERS if self.is_whole else kind.types)
+            return type(item) in (_WHOLE_TYPES if self.is_whole else kind.types)
         is_alike = type(item) is np.ndarray and (item.shape, item.dtype) == (kind.shape, kind.dtype)
         return is_alike and item.flags.c_contiguous
 
@@ -98,7 +98,7 @@ class GrowingTable:
         self._check_recording()
         if not self.holds(item):
             parts = item if type(item) in (list, tuple) else (item,)
-            self.refuse("a list has items of several types", {*map(type, parts)} <= FLOATS | _INTEGERS)
+            self.refuse("a list has items of several types", {*map(type, parts)} <= FLOATS | _WHOLE_TYPES)
         if len(self.root) >= self.room:
             [loop] = self.loops
             refuse_counter("a list grows beyond its room", ("rooms", [(loop, 4 * self.room)]))

@@ -178,23 +178,20 @@ _NUMBERS_IN_TABLES = (int, float, np.float64, SymbolicInt)
 
 def record_of(thing: Any) -> Record | None:
     """Return the record for which a thing stands; None for all other things."""
-    for records in _open_records():
-        if id(thing) in records:
-            return records[id(thing)]
-    return None
+    return next((heads.records[id(thing)] for heads in open_heads() if id(thing) in heads.records), None)
 
 
 def has_records() -> bool:
     """Whether anything stands for a record: most traces have no table."""
-    return any(_open_records())
+    return any([heads.records for heads in open_heads()])
 
 
-def _open_records() -> Iterator[dict[int, Record]]:
-    """Yield the records of each trace that is open, by the ids of their stand-ins."""
+def open_heads() -> Iterator[Any]:
+    """Yield the Heads of each trace that is open, the innermost first."""
     recording: Any = STATE.recording
     while recording is not None:
         if recording.reads is not None:
-            yield recording.reads.heads.records
+            yield recording.reads.heads
         recording = recording.around
 
 

@@ -34,7 +34,14 @@ from wengert.compiling.watched.filled_lists import ListStandIn
 from wengert.compiling.watched.hooks import WATCHING_HOOKS
 from wengert.compiling.watched.lengths import FILLING, MEASURES, measured
 from wengert.compiling.watched.outer_reads import reads_here
-from wengert.compiling.watched.records import DictStandIn, has_records, is_stand_in, record_of, refuse_record
+from wengert.compiling.watched.records import (
+    DictStandIn,
+    has_records,
+    is_stand_in,
+    open_heads,
+    record_of,
+    refuse_record,
+)
 from wengert.compiling.watched.symbolic_ints import (
     SymbolicInt,
     float_of,
@@ -236,12 +243,10 @@ def _counting_getitem(key: Any, container: Any, site: Site | None) -> Any:
         STATE.site = site
         return STATE.recording.reads.heads.lookups.value(container, key)  # type: ignore[union-attr]
     if type(container) is list:
-        recording: Any = STATE.recording
-        while recording is not None:
-            if recording.reads is not None and id(container) in recording.reads.heads.indexed:
+        for heads in open_heads():
+            if id(container) in heads.indexed:
                 STATE.site = site
-                recording.reads.heads.check_fixed_item(container, key)
-            recording = recording.around
+                heads.check_fixed_item(container, key)
     if type(container) is DictStandIn:
         STATE.site = site
         return container[_key(container, key, site)]
