@@ -453,3 +453,24 @@ def test_integers_and_masks_that_are_read_before_and_after_a_loop_that_is_differ
         x, w = np.random.default_rng(seed).normal(size=(2, 4))
         np.testing.assert_allclose(compiled(x, w), f(x, w), rtol=1e-12)
     assert "compiled" in compiled.explain().splitlines()[0]
+
+
+def kernel_rows(x, at, kind=1.5):
+    """A loop whose derivative is taken as a whole, as it writes at indices; each iteration compares an option."""
+    total = 0.0
+    for i in range(len(at)):
+        r = np.abs(at[:, None] - at) / x[0]
+        K = (1 + r) * np.exp(-r) if kind == 1.5 else np.exp(-r)
+        K[np.diag_indices_from(K)] += x[1]
+        total += K[i % 3].sum()
+    return total
+
+
+def test_options_that_tapes_compare_are_no_caches():
+    x, at = np.array([1.3, 0.2]), np.linspace(0.0, 2.0, 45)
+    compiled = wg.compile(wg.grad(kernel_rows))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", wg.CacheWarning)
+        found = compiled(x, at)
+    near = [kernel_rows(x + 1e-30j * direction, at) for direction in np.eye(2)]
+    np.testing.assert_allclose(found, np.imag(near) / 1e-30, rtol=1e-12)

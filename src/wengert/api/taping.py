@@ -198,7 +198,10 @@ def pullback_tape(tape: Tape, wanted: int, values: list[Any], seeds: list[Any], 
 def _replay(tape: Tape, given: tuple[Any, ...]) -> Any:
     """Play a tape inside a trace: record its calls as they are, but enter `run_call` for guards and stores."""
     ops, inputs, in_place, dead, result = schedule(tape, given)
-    call, values = calling(active_recording()), [None] * (len(ops) + 1)
+    recording = active_recording()
+    assert recording is not None
+    recording.roots = None  # what a tape holds are constants of the user's code, no cached results
+    call, values = calling(recording), [None] * (len(ops) + 1)
 
     def value_at(v: Any) -> Any:
         return values[v.id]

@@ -58,7 +58,9 @@ def compared(left: Any, right: Any) -> None:
 def recognised(kept: Any) -> None:
     """Warn if `kept`, which an argument was found to be, is stored where an earlier call may have put it."""
     recording = STATE.recording
-    if recording is not None and not _is_named(kept) and reachability.is_within(recording, _roots(recording), kept):
+    if recording is None or recording.roots is None:
+        return
+    if not _is_named(kept) and reachability.is_within(recording, _roots(recording), kept):
         _warn_of_cache()
 
 
