@@ -102,7 +102,7 @@ def _refusal(recording: Recording, fn: Any, args: Sequence[Any], kwargs: Mapping
 def _origin(recording: Recording, a: Any) -> str:
     """Return the path of an input of the function; an empty string for any other value."""
     for here_ in recording.levels:
-        for path, leaf in here_.swaps.paths if here_.swaps is not None else ():
+        for path, leaf in here_.swaps.paths if here_.swaps is not None and recording.roots is not None else ():
             if any(leaf is part for part in numbers(a)):
                 return path_in(recording.roots[0], path)
     return ""
