@@ -394,6 +394,41 @@ def test_a_number_that_one_trace_alone_took_from_the_arguments_needs_one_more_tr
     assert "2 traces" in compiled.explain()
 
 
+class Neuron:
+    reset = 0.25
+
+    def __init__(self, w):
+        self.w, self.v = w, w[2]
+
+    def step(self, current):
+        self.v = self.w[0] * self.v + self.w[1] * current
+        if self.v > 1.0:
+            self.v = self.reset
+            return 1.0
+        return 0.0
+
+
+def spikes(x, w):
+    neuron, count, total = Neuron(w), 0, 0.0
+    for current in x:
+        count += neuron.step(current)
+        total = total + neuron.v / (1.0 + neuron.v**2)
+    return total + 0.1 * count * w[0]
+
+
+def test_a_branch_may_assign_a_float_from_outside():
+    """Other branches assign a np.float64."""
+    rng = np.random.default_rng(1)
+    compiled = wg.compile(wg.value_and_grad(spikes, argnums=1), native=False)
+    for scale in (1.0, 0.8, 1.3, 0.1):
+        x, w = scale * np.abs(rng.normal(size=60)), np.array([0.9, 0.4, 0.3])
+        value, gradient = compiled(x, w)
+        assert value == pytest.approx(spikes(x, w), rel=1e-13)
+        np.testing.assert_allclose(gradient, slopes(spikes, x, w), rtol=1e-6, atol=1e-8)
+    assert "1 trace" in compiled.explain()
+    assert "takes either branch in each" in compiled.explain()
+
+
 def test_the_argument_is_written_to_where_no_branch_replaced_it():
     def f(x, w):
         for v in x:

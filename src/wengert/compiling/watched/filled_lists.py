@@ -88,6 +88,7 @@ class FilledLists:
         self.settled: dict[int, tuple[Any, int]] = {}
         self.grown: list[GrowingTable] = []
         self.measured = frozenset[LoopKey]()  # the loops of growing lists whose lengths the code has asked for
+        self.settled_integers = frozenset[LoopKey]()  # those of growing lists with integers that it uses in other ways
         self.gathered: list[list[Any]] = []  # to which wengert appends what a generator yields
         self.masks: list[tuple[GrowingTable, int, np.ndarray]] = []  # of growing lists, with the lengths that these had
         self.unread: dict[int, Any] = {}  # by the slots of the items of lists
@@ -365,6 +366,13 @@ class FilledLists:
         """Raise SymbolicIntError at the user's line; the next trace has no array, or one for numbers of both types."""
         is_mixed &= table.kind is not FilledWithBoth
         return refuse_counter(reason, ("mixed" if is_mixed else "unfilled", table.loops))
+
+    @property
+    def lesson(self) -> tuple[str, Collection[LoopKey]] | None:
+        """Return what the next trace does otherwise if this one cannot use a counter: it may be of a growing list."""
+        if self.settled_integers:
+            return "unfilled", self.settled_integers
+        return ("sized", self.measured) if self.measured else None
 
     def refuse_identity(self, t: type) -> None:
         """Refuse to compare the identity of things of a type, if lists have such items: each read makes another one."""

@@ -253,6 +253,8 @@ class GrowingTable:
             self.refuse("a loop also uses a list otherwise than by appending to it and reading its items")
         record_call(ruled(operator.eq), (float_of(self.count), float(len(self.root))), {})  # a guard
         del self.lists.views[id(self.root)]
+        if self.is_whole or self.item.whole:
+            self.lists.settled_integers |= self.loops
         for k, item in enumerate(self.root):
             self.root[k] = self.item_at(k, item)
 

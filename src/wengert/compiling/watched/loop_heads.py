@@ -288,34 +288,17 @@ class Heads:
             value: Any = part_at(held, place.path) if f.f_code.co_name == function else None
             slot = slot_of(self.reads.recording, value)
             if slot is not None:
-                if place in self.began:
+                if keeps_float(type(value), kind) and self._is_plain_float(slot):
+                    made = record_call(ruled(kind), (value,), {})
+                    set_part(f, place, self.retype(place, made, 0.0))
+                elif place in self.began:
                     self.retyped.note(self.reads.recording, slot, self.began[place])
-                continue
-            if kind in LIFTABLE and type(value) in LIFTABLE:
-                is_retyped = keeps_float(type(value), kind)
-                is_kept = self.restarts is not None and not self.restarts.of_any_type  # its type is that of the result
-                keeps = is_kept and is_retyped
-                if is_kept and type(value) is not kind and not keeps:
-                    refuse_counter("a number has another type in the first iteration")
-                key = place, constant_key(value)
-                if key not in self.constants:
-                    self.constants[key] = lift_constant(self.reads.recording, kind(value))
-                    self.lifted_slots[slot_of(self.reads.recording, self.constants[key])] = loop
-                    if type(value) is int is not kind:
-                        self.integers.update([slot_of(self.reads.recording, self.constants[key])])
-                made = self.constants[key]
-                if kind is not int and type(value) is not int:  # each branch that sets it has a step that does so
-                    made = record_call(ruled(kind), (made,), {})
-                elif kind is int and steps:
+            elif kind in LIFTABLE and type(value) in LIFTABLE:
+                made = self.lift_number(place, value, kind, loop)
+                if kind is int and steps:
                     made = record_integer_call(operator.pos, made)
                     alone.add(slot_of(self.reads.recording, made))
-                if is_retyped:
-                    firsts = self.began.setdefault(place, set())
-                    firsts.add(value)
-                    slot = slot_of(self.reads.recording, made)
-                    assert slot is not None
-                    self.retyped.note(self.reads.recording, slot, firsts)
-                set_part(f, place, self.retyped.as_float(self.reads.recording, made) if keeps else made)
+                set_part(f, place, self.retype(place, made, value) if keeps_float(type(value), kind) else made)
             elif issubclass(kind, np.ndarray) and type(value) is np.ndarray and value.size and value.flags.writeable:
                 first = (0,) * value.ndim
                 HOOKS["setitem"](value, first, lift_constant(self.reads.recording, value[first]), STATE.site)
@@ -326,6 +309,39 @@ class Heads:
                     if self.lists.fill(part_at(f.f_locals.get(name), place.path[:k]), [loop], kind):
                         break
         return alone
+
+    def _is_plain_float(self, slot: int) -> bool:
+        """Whether a float is neither computed from lifted ones nor an item of a list: an input, for example."""
+        self.retyped.follow(self.reads.recording)
+        return slot not in self.retyped.floats and slot not in self.retyped and slot not in self.lists.unread
+
+    def lift_number(self, place: Place, value: Any, kind: type, loop: LoopKey) -> Any:
+        """Return a constant number as one of the tape, of this kind."""
+        if self.keeps_types and type(value) is not kind and not keeps_float(type(value), kind):
+            refuse_counter("a number has another type in the first iteration")
+        key = place, constant_key(value)
+        if key not in self.constants:
+            self.constants[key] = lift_constant(self.reads.recording, kind(value))
+            self.lifted_slots[slot_of(self.reads.recording, self.constants[key])] = loop
+            if type(value) is int is not kind:
+                self.integers.update([slot_of(self.reads.recording, self.constants[key])])
+        if kind is int or type(value) is int:
+            return self.constants[key]
+        return record_call(ruled(kind), (self.constants[key],), {})  # each branch that sets it has a step that does so
+
+    @property
+    def keeps_types(self) -> bool:
+        """Whether the values of the trace are returned, so that their types stay."""
+        return self.restarts is not None and not self.restarts.of_any_type
+
+    def retype(self, place: Place, made: Any, first: float) -> Any:
+        """Note that the tape has a np.float64 in place of a float; return the float if types stay."""
+        firsts = self.began.setdefault(place, set())
+        firsts.add(first)
+        slot = slot_of(self.reads.recording, made)
+        assert slot is not None
+        self.retyped.note(self.reads.recording, slot, firsts)
+        return self.retyped.as_float(self.reads.recording, made) if self.keeps_types else made
 
     def item(self, container: list[Any] | tuple[Any, ...], key: Any) -> Any:
         """Return the item of a list or tuple at a symbolic integer, read from a table of all items.

@@ -5,6 +5,7 @@ Code cannot distinguish states with equal forms, but for the values of traced nu
 
 from __future__ import annotations
 
+import dis
 import functools
 import inspect
 import sys
@@ -358,7 +359,12 @@ def local_variables(frame: types.FrameType) -> dict[str, Any]:
 def sees_end(frame: types.FrameType) -> bool:
     """Whether code of a frame, or of a generator in it, may run when an exception ends it."""
     held = [x.gi_code for x in frame.f_locals.values() if type(x) is types.GeneratorType]
-    return any([(original(code) or code).co_exceptiontable for code in (frame.f_code, *held)])
+    return any([_handles_exceptions(original(code) or code) for code in (frame.f_code, *held)])
+
+
+def _handles_exceptions(code: types.CodeType) -> bool:
+    """Whether code may have handlers of its own; a comprehension's restores variables, a generator's raises again."""
+    return bool(code.co_exceptiontable) and dis.opmap["PUSH_EXC_INFO"] in code.co_code[::2]
 
 
 def frames_of(frame: types.FrameType | None) -> Iterator[types.FrameType]:

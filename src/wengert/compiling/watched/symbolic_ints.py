@@ -56,8 +56,8 @@ SymbolicDigit: Any = type("SymbolicDigit", (str,), {
 def refuse_counter(reason: str, lesson: tuple[str, Collection[Any]] | None = None) -> Any:
     """Raise SymbolicIntError at the user's line."""
     recording = STATE.recording
-    if lesson is None and recording is not None and (asked := recording.reads.heads.lists.measured):  # type: ignore[union-attr]
-        lesson = "sized", asked
+    if lesson is None and recording is not None:
+        lesson = recording.reads.heads.lists.lesson  # type: ignore[union-attr]
     error = SymbolicIntError(f"{users_line()}: {reason}")
     error.lesson = lesson
     raise error if recording is None else recording.refuse(error)
