@@ -512,6 +512,18 @@ def test_a_compiler_that_fails_leaves_numpys_code(monkeypatch: pytest.MonkeyPatc
     assert run(3.0) == 6.0 and run.state == "NumPy: compiling raised RuntimeError"
 
 
+def test_the_code_of_a_new_trace_goes_on_counting_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native_choosing, "has_compiler", lambda: True)
+    compiled: Any = wg.compile(lambda x: np.sum(x**2 if x[0] > 0.0 else x**3))
+    spent = [0.0]
+    for x in (np.ones(3), -np.ones(3), np.ones(4), -np.ones(4)):
+        compiled(x)
+        compiled(x)
+        runs = [entry.run for entries in compiled._entries.values() for entry in entries]
+        spent.append(max([run.spent for run in runs]))
+        assert spent[-1] > spent[-2]
+
+
 def test_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native_choosing, "has_compiler", lambda: False)
     tape = of(lambda x: x * 2.0, 1.0)

@@ -15,7 +15,7 @@ from wengert.compiling.entries import FAILED, STALE, CodeSettings, CompiledTrace
 from wengert.compiling.joining import agree_on_sample, begin_history, joined, likeliest, replaces, reproducing
 from wengert.compiling.loops.lowering import NoFreeLoopError, find_reverse, warn_of_bug
 from wengert.compiling.loops.while_loops import is_head
-from wengert.compiling.native.tiering import load_compiler, require_compiler
+from wengert.compiling.native.tiering import continue_timing, load_compiler, require_compiler
 from wengert.compiling.selections.whole_tapes import lines_with_lengths
 from wengert.compiling.watched.around import fp_errors_key
 from wengert.compiling.watched.effects import Learned
@@ -260,6 +260,7 @@ class CompiledFunction(Remade, Wrapper):
         other = likeliest(entry, others)
         made = other and self._reproducing(lambda: joined(entry, other, self.settings), found, given)
         if made:
+            continue_timing(made.run, [each.run for each in self._entries[key]])
             self._entries[key] = [made, *[each for each in self._entries[key] if not replaces(made, each)]]
             made.traced = None
             return
@@ -270,6 +271,7 @@ class CompiledFunction(Remade, Wrapper):
         if verified and has_failed and not found.reads.draws and verified.value(*given) is STALE:
             self._give_up("its generated code refuses the values of its trace, a bug in wengert. Please report it")
         elif verified is not None:
+            continue_timing(verified.run, [each.run for each in (*stale, *self._entries.get(key, ()))])
             self._entries[key] = _with_entry(self._entries.get(key, ()), verified)
             verified.traced = None
         elif failing and not self._has_changed:

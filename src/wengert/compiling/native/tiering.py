@@ -1,7 +1,7 @@
 """Choose the code that a compiled tape runs: NumPy code at first, native code once compiling it pays.
 
-When a function has taken more time than compiling it would, a thread compiles it, one function after the other. If that
-fails, the NumPy code stays in use.
+When a function has taken a third of the time that compiling it would, a thread compiles it, one function after the
+other. If that fails, the NumPy code stays in use.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import importlib
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from wengert.errors import NativeUnavailableError
@@ -21,6 +21,9 @@ from wengert.values.kernel_cache import has_compiler
 
 COMPILE_SECONDS, SECONDS_PER_OP = 0.2, 0.001
 """Compile time in seconds: to load LLVM, and for each op."""
+
+WAITING = 1 / 3
+"""Which part of the compile time a function spends in NumPy code first: most functions are called in long loops."""
 
 TRIAL_CALLS = 5  # of native code
 
@@ -76,7 +79,7 @@ class TieredFunction:
         self.plain: Any = tape.compile(name)
         self.run: Any = None  # the code in use, once it is chosen
         self.spent, self.fastest = 0.0, float("inf")
-        self.cost = COMPILE_SECONDS + SECONDS_PER_OP * len(list(with_bodies(tape)))
+        self.cost = WAITING * (COMPILE_SECONDS + SECONDS_PER_OP * len(list(with_bodies(tape))))
         self.state = "NumPy, until compiling pays"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -117,6 +120,13 @@ class TieredFunction:
     def use(self, run: Callable[..., Any], state: str) -> None:
         """Run this code from now on."""
         self.run, self.state = run, state
+
+
+def continue_timing(run: Any, earlier: Iterable[Any]) -> None:
+    """Count for the code of a new trace the time that a function has spent in the code of earlier ones."""
+    spent = [other.spent for other in earlier if type(other) is TieredFunction]
+    if type(run) is TieredFunction and spent:
+        run.spent = max(spent)
 
 
 class TimedTrial:
